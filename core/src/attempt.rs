@@ -1,0 +1,1 @@
+//! When the client sends, waits and stops.

@@ -1,0 +1,1 @@
+//! Which key an intent has.

@@ -1,0 +1,1 @@
+//! What the origin does with a key it may know.

@@ -1,0 +1,48 @@
+//! The pure engine of Oncegate.
+//!
+//! Everything that decides whether a request may have an effect lives here; everything that acts
+//! (fetches, stores, sleeps) lives in the shells. The crate has no clock, no randomness, no I/O and
+//! no JavaScript: `now` and seeds are arguments. The same code therefore runs in the browser, at the
+//! edge, at the origin and in the simulator, and decides the same everywhere.
+//!
+//! # Map
+//!
+//! | module | decides | used by |
+//! | --- | --- | --- |
+//! | [`key`] | what is an idempotency key | every tier |
+//! | [`fingerprint`] | which two requests ask for the same | every tier |
+//! | [`outcome`] | the words of the wire: `Idempotency-Outcome`, `Idempotency-Status` | every tier |
+//! | [`signature`] | whether a call comes from the gate | edge, origin |
+//! | [`policy`] | which requests are protected, and how | edge |
+//! | [`proof`] | what an origin's answer proves about its attempt | edge |
+//! | [`operation`] | the life of an operation at the edge | edge |
+//! | [`problem`] | the gate's own answers | edge |
+//! | [`ledger`] | what the origin does with a key it may know | origin |
+//! | [`intent`] | which key an intent has | browser |
+//! | [`attempt`] | when the client sends, waits and stops | browser |
+//! | [`backoff`], [`retry_after`] | how long it waits | browser |
+//!
+//! # Out of scope
+//!
+//! Fetching, storing, sleeping, logging. A shell that needs a decision asks for it here.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod attempt;
+pub mod backoff;
+pub mod fingerprint;
+pub mod header;
+pub mod hex;
+pub mod intent;
+pub mod key;
+pub mod ledger;
+pub mod operation;
+pub mod outcome;
+pub mod policy;
+pub mod problem;
+pub mod proof;
+pub mod retry_after;
+pub mod signature;

@@ -1,0 +1,1 @@
+//! The life of an operation at the edge.

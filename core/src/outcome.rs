@@ -1,0 +1,109 @@
+//! The words with which origin and gate say what became of an operation.
+
+use core::fmt;
+
+/// What an origin says of the operation (`Idempotency-Outcome`, rule A1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the contract's list; a new word is a new version"
+)]
+pub enum Outcome {
+    /// The operation was cancelled before it had an effect, and can have none.
+    Cancelled,
+    /// The effect is committed.
+    Executed,
+    /// Another attempt holds the key right now. Proves nothing.
+    InProgress,
+    /// This attempt had no effect and can have none.
+    NotExecuted,
+    /// The origin said no; there is no effect, and the refusal itself is committed.
+    Refused,
+    /// The origin cannot tell.
+    Unknown,
+}
+
+impl Outcome {
+    /// Reads a header value. `None` for a word that the contract does not know: it proves nothing.
+    pub fn parse(value: &str) -> Option<Self> {
+        Some(match value.trim_matches([' ', '\t']) {
+            "cancelled" => Self::Cancelled,
+            "executed" => Self::Executed,
+            "in_progress" => Self::InProgress,
+            "not_executed" => Self::NotExecuted,
+            "refused" => Self::Refused,
+            "unknown" => Self::Unknown,
+            _ => return None,
+        })
+    }
+
+    /// The header value.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cancelled => "cancelled",
+            Self::Executed => "executed",
+            Self::InProgress => "in_progress",
+            Self::NotExecuted => "not_executed",
+            Self::Refused => "refused",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What the gate says of the operation, over all its attempts (`Idempotency-Status`, rule P3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the contract's list; a new word is a new version"
+)]
+pub enum Status {
+    /// Cancelled for good. Carried by `operation_cancelled` only.
+    Cancelled,
+    /// Executed by the attempt that this answer comes from.
+    Executed,
+    /// An attempt is open.
+    InProgress,
+    /// Every attempt is settled as not executed.
+    NotExecuted,
+    /// The origin said no.
+    Refused,
+    /// Executed earlier; this is what was answered then.
+    Replayed,
+    /// No proof yet.
+    Unknown,
+}
+
+impl Status {
+    /// Reads a header value. `None` for anything the contract does not know.
+    pub fn parse(value: &str) -> Option<Self> {
+        Some(match value {
+            "cancelled" => Self::Cancelled,
+            "executed" => Self::Executed,
+            "in_progress" => Self::InProgress,
+            "not_executed" => Self::NotExecuted,
+            "refused" => Self::Refused,
+            "replayed" => Self::Replayed,
+            "unknown" => Self::Unknown,
+            _ => return None,
+        })
+    }
+
+    /// The header value.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cancelled => "cancelled",
+            Self::Executed => "executed",
+            Self::InProgress => "in_progress",
+            Self::NotExecuted => "not_executed",
+            Self::Refused => "refused",
+            Self::Replayed => "replayed",
+            Self::Unknown => "unknown",
+        }
+    }
+}

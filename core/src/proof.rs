@@ -1,0 +1,1 @@
+//! What an origin's answer proves about its attempt.

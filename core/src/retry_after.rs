@@ -1,0 +1,1 @@
+//! How long the other side asks to wait.

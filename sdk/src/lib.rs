@@ -1,0 +1,1 @@
+//! Browser SDK of Oncegate.
