@@ -1,1 +1,292 @@
-//! The gate's own answers.
+//! The gate's own answers: RFC 9457 problems (rule P1), and the one mapping from what happened to
+//! what is said.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+
+use serde::Serialize;
+
+use crate::operation::{Turn, View};
+
+/// What the gate says no with. The name is the `code` of the problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the contract's list; a new code is a new version"
+)]
+pub enum Code {
+    /// The body is not what the client announced, or could not be read whole.
+    BodyIncomplete,
+    /// The store did not answer, or holds a record of a newer version.
+    GateUnavailable,
+    /// An attempt is open.
+    InProgress,
+    /// The key has characters that a key cannot have.
+    KeyInvalid,
+    /// The route wants a key and there is none.
+    KeyMissing,
+    /// The key belongs to another request.
+    KeyReused,
+    /// Cancelled.
+    OperationCancelled,
+    /// Refused before.
+    OperationRefused,
+    /// The origin could not be reached.
+    OriginUnreachable,
+    /// No proof of what happened.
+    OutcomeUnknown,
+    /// The path would match a protected route only in another spelling.
+    PathNotCanonical,
+    /// The body is larger than the route allows.
+    RequestTooLarge,
+    /// Executed, but the answer is no longer replayed.
+    ResultExpired,
+    /// Executed, but the answer was not stored.
+    ResultUnavailable,
+}
+
+impl Code {
+    /// The `code` member.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BodyIncomplete => "body_incomplete",
+            Self::GateUnavailable => "gate_unavailable",
+            Self::InProgress => "in_progress",
+            Self::KeyInvalid => "key_invalid",
+            Self::KeyMissing => "key_missing",
+            Self::KeyReused => "key_reused",
+            Self::OperationCancelled => "operation_cancelled",
+            Self::OperationRefused => "operation_refused",
+            Self::OriginUnreachable => "origin_unreachable",
+            Self::OutcomeUnknown => "outcome_unknown",
+            Self::PathNotCanonical => "path_not_canonical",
+            Self::RequestTooLarge => "request_too_large",
+            Self::ResultExpired => "result_expired",
+            Self::ResultUnavailable => "result_unavailable",
+        }
+    }
+
+    /// The HTTP status.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::BodyIncomplete | Self::KeyInvalid | Self::KeyMissing | Self::PathNotCanonical => {
+                400
+            }
+            Self::InProgress
+            | Self::OperationRefused
+            | Self::OutcomeUnknown
+            | Self::ResultUnavailable => 409,
+            Self::OperationCancelled | Self::ResultExpired => 410,
+            Self::RequestTooLarge => 413,
+            Self::KeyReused => 422,
+            Self::OriginUnreachable => 502,
+            Self::GateUnavailable => 503,
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::BodyIncomplete => "The request body did not arrive whole",
+            Self::GateUnavailable => "The gate cannot decide right now",
+            Self::InProgress => "The same request is being processed",
+            Self::KeyInvalid => "The idempotency key is malformed",
+            Self::KeyMissing => "The idempotency key is missing",
+            Self::KeyReused => "The idempotency key belongs to another request",
+            Self::OperationCancelled => "The operation is cancelled",
+            Self::OperationRefused => "The operation was refused",
+            Self::OriginUnreachable => "The origin cannot be reached",
+            Self::OutcomeUnknown => "It is not known yet what became of the operation",
+            Self::PathNotCanonical => "The path is not in its canonical form",
+            Self::RequestTooLarge => "The request body is too large",
+            Self::ResultExpired => "The operation was executed; its answer is no longer kept",
+            Self::ResultUnavailable => "The operation was executed; its answer was not kept",
+        }
+    }
+
+    fn advice(self) -> &'static str {
+        match self {
+            Self::BodyIncomplete => {
+                "Nothing was forwarded. Send the request again with the same key."
+            }
+            Self::GateUnavailable | Self::OriginUnreachable => {
+                "Send the same request with the same key again later."
+            }
+            Self::InProgress => {
+                "Wait, then send the same request with the same key to get its answer."
+            }
+            Self::KeyInvalid => "Correct the Idempotency-Key header.",
+            Self::KeyMissing => {
+                "Send an Idempotency-Key header: a value that names this operation and no other."
+            }
+            Self::KeyReused => {
+                "Send the first request again to get its answer, or use a new key for a new operation."
+            }
+            Self::OperationCancelled => "Nothing happened and nothing will. Use a new key.",
+            Self::OperationRefused => "Nothing happened. See `safe_new_key` before trying again.",
+            Self::OutcomeUnknown => {
+                "Do not use another key: it may already have happened. Ask again with the same key."
+            }
+            Self::PathNotCanonical => "Use the path exactly as it is documented.",
+            Self::RequestTooLarge => "Nothing was forwarded. Send a smaller body.",
+            Self::ResultExpired | Self::ResultUnavailable => {
+                "It happened once and will not happen again. Look it up at the service itself."
+            }
+        }
+    }
+
+    fn retryable(self) -> bool {
+        matches!(
+            self,
+            Self::BodyIncomplete
+                | Self::GateUnavailable
+                | Self::InProgress
+                | Self::OriginUnreachable
+                | Self::OutcomeUnknown
+        )
+    }
+}
+
+impl From<Turn> for Code {
+    fn from(turn: Turn) -> Self {
+        match turn {
+            Turn::Cancelled => Self::OperationCancelled,
+            Turn::KeyReused => Self::KeyReused,
+            Turn::Refused => Self::OperationRefused,
+            Turn::ResultExpired => Self::ResultExpired,
+            Turn::ResultUnavailable => Self::ResultUnavailable,
+            Turn::Unknown => Self::OutcomeUnknown,
+        }
+    }
+}
+
+/// A problem, as it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Problem {
+    /// Identifies the kind of problem.
+    pub r#type: String,
+    /// The kind of problem, for people.
+    pub title: &'static str,
+    /// The HTTP status.
+    pub status: u16,
+    /// This problem, for people, and what to do.
+    pub detail: Cow<'static, str>,
+    /// The kind of problem, for programs.
+    pub code: Code,
+    /// The operation's reference, if there is one.
+    pub operation: Option<String>,
+    /// The operation's state, if there is one.
+    pub state: Option<&'static str>,
+    /// Whether the effect happened; `null` while that is open, or where this answer says nothing
+    /// about an earlier request.
+    pub executed: Option<bool>,
+    /// Whether the same request with the same key may be sent again.
+    pub retryable: bool,
+    /// When, in milliseconds from now.
+    pub retry_after_ms: Option<u64>,
+    /// Whether a new key is safe (rule I8).
+    pub safe_new_key: bool,
+}
+
+impl Problem {
+    /// A problem that says nothing about an earlier request.
+    pub fn new(code: Code) -> Self {
+        Self {
+            r#type: format!("urn:oncegate:problem:{}", code.as_str()),
+            title: code.title(),
+            status: code.status(),
+            detail: Cow::Borrowed(code.advice()),
+            code,
+            operation: None,
+            state: None,
+            executed: None,
+            retryable: code.retryable(),
+            retry_after_ms: None,
+            safe_new_key: false,
+        }
+    }
+
+    /// A problem about an operation.
+    pub fn about(code: Code, operation: &str, view: &View) -> Self {
+        Self {
+            operation: Some(String::from(operation)),
+            state: Some(view.state.as_str()),
+            executed: view.executed,
+            safe_new_key: view.safe_new_key,
+            ..Self::new(code)
+        }
+    }
+
+    /// Puts `reason` in front of the advice.
+    #[must_use]
+    pub fn because(mut self, reason: impl core::fmt::Display) -> Self {
+        self.detail = Cow::Owned(format!("{reason}. {}", self.code.advice()));
+        self
+    }
+
+    /// Says when to send again.
+    #[must_use]
+    pub fn retry_after(mut self, wait_ms: u64) -> Self {
+        self.retry_after_ms = self.retryable.then_some(wait_ms);
+        self
+    }
+
+    /// Answers to the one whose attempt met the fault: 502 and 504 instead of the 409 that a
+    /// duplicate gets.
+    #[must_use]
+    pub fn met_with(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn p1_a_problem_without_an_operation_says_nothing_about_an_earlier_send() {
+        for code in [
+            Code::KeyInvalid,
+            Code::KeyMissing,
+            Code::GateUnavailable,
+            Code::RequestTooLarge,
+        ] {
+            let problem = Problem::new(code);
+            assert_eq!(problem.executed, None);
+            assert!(!problem.safe_new_key);
+        }
+    }
+
+    #[test]
+    fn p1_the_detail_says_what_to_do() {
+        let problem = Problem::new(Code::KeyInvalid).because("the key is empty");
+        assert_eq!(
+            problem.detail,
+            "the key is empty. Correct the Idempotency-Key header."
+        );
+        assert_eq!(
+            problem.r#type.to_string(),
+            "urn:oncegate:problem:key_invalid"
+        );
+    }
+
+    #[test]
+    fn p2_no_retry_after_where_retrying_is_of_no_use() {
+        assert_eq!(
+            Problem::new(Code::KeyReused).retry_after(5).retry_after_ms,
+            None
+        );
+        assert_eq!(
+            Problem::new(Code::InProgress).retry_after(5).retry_after_ms,
+            Some(5)
+        );
+    }
+}

@@ -1,1 +1,153 @@
-//! What an origin's answer proves about its attempt.
+//! What an origin's answer proves about its attempt (rules A1 to A3).
+//!
+//! Invariant: *not executed* and *refused* are said only where nothing that is still under way can
+//! contradict them. Whatever is not proof is [`Outcome::Unknown`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Outcome;
+
+/// What a route's origin can do to settle an unknown operation (rule A6). There is no default: the
+/// operator has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the contract's list; a new kind is a new version"
+)]
+pub enum Origin {
+    /// It keeps a ledger (section 6): the same key may be sent again at any time, and only its
+    /// `Idempotency-Outcome` counts.
+    Ledger,
+    /// It can neither be asked nor be sent the same again: unknown operations wait for a person.
+    None,
+    /// It can be asked afterwards what became of a key.
+    Read,
+}
+
+/// What came back from an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "an attempt is answered or it is not"
+)]
+pub enum Reply<'a> {
+    /// A whole answer.
+    Answered {
+        /// The HTTP status.
+        status: u16,
+        /// The value of `Idempotency-Outcome`, if the answer has one.
+        outcome: Option<&'a str>,
+    },
+    /// Anything else: a refused or dropped connection, a cut body, a timeout. The platform cannot
+    /// tell a connection that was never made from one that broke after the request was sent, so
+    /// none of it proves anything.
+    Lost,
+}
+
+/// Judges a reply. `others_settled` says that every other attempt of the operation is settled as
+/// not executed: without a ledger, a status that says "no" to this attempt says nothing about an
+/// earlier one.
+pub fn judge(origin: Origin, reply: Reply<'_>, others_settled: bool) -> Outcome {
+    let Reply::Answered { status, outcome } = reply else {
+        return Outcome::Unknown;
+    };
+    match (origin, outcome.map(Outcome::parse)) {
+        (Origin::Ledger, outcome) => outcome.flatten().unwrap_or(Outcome::Unknown),
+        // Only a ledger's row can promise that nothing will happen later.
+        (_, Some(Some(Outcome::Cancelled) | None)) => Outcome::Unknown,
+        (_, Some(Some(outcome))) => outcome,
+        (_, None) => judge_status(status, others_settled),
+    }
+}
+
+fn judge_status(status: u16, others_settled: bool) -> Outcome {
+    match status {
+        200..=399 => Outcome::Executed,
+        // Misdirected, and refused as early data: said before anything is looked at.
+        421 | 425 => Outcome::NotExecuted,
+        408 | 409 | 412 | 423 => Outcome::Unknown,
+        400..=499 if !others_settled => Outcome::Unknown,
+        401 | 403 | 404 | 405 | 411 | 413..=415 | 426 | 429 | 431 => Outcome::NotExecuted,
+        400..=499 => Outcome::Refused,
+        // Cloudflare's own: it could not reach a proxied origin.
+        521 | 523 | 525 | 526 | 530 => Outcome::NotExecuted,
+        // 5xx, 503 included: many proxies and frameworks say it after the work has begun.
+        _ => Outcome::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    fn ledger(status: u16, outcome: Option<&str>) -> Outcome {
+        judge(Origin::Ledger, Reply::Answered { status, outcome }, true)
+    }
+
+    fn other(status: u16, others_settled: bool) -> Outcome {
+        judge(
+            Origin::None,
+            Reply::Answered {
+                status,
+                outcome: None,
+            },
+            others_settled,
+        )
+    }
+
+    #[test]
+    fn a1_a_ledger_origin_is_believed_by_its_header_only() {
+        assert_eq!(ledger(200, Some("executed")), Outcome::Executed);
+        assert_eq!(ledger(402, Some("refused")), Outcome::Refused);
+        assert_eq!(ledger(503, Some("not_executed")), Outcome::NotExecuted);
+        assert_eq!(ledger(410, Some("cancelled")), Outcome::Cancelled);
+        assert_eq!(ledger(409, Some("in_progress")), Outcome::InProgress);
+        for status in [200, 201, 302, 400, 404, 421, 429, 500, 503, 521] {
+            assert_eq!(ledger(status, None), Outcome::Unknown);
+            assert_eq!(ledger(status, Some("done")), Outcome::Unknown);
+        }
+    }
+
+    #[test]
+    fn a1_only_a_ledger_can_promise_a_cancellation() {
+        let reply = Reply::Answered {
+            status: 410,
+            outcome: Some("cancelled"),
+        };
+        assert_eq!(judge(Origin::Read, reply, true), Outcome::Unknown);
+    }
+
+    #[test]
+    fn a3_status_of_other_origins() {
+        for status in [200, 201, 204, 302, 304] {
+            assert_eq!(other(status, false), Outcome::Executed);
+        }
+        for status in [421, 425, 521, 523, 525, 526, 530] {
+            assert_eq!(other(status, false), Outcome::NotExecuted);
+        }
+        for status in [401, 403, 404, 405, 411, 413, 414, 415, 426, 429, 431] {
+            assert_eq!(other(status, true), Outcome::NotExecuted);
+            assert_eq!(other(status, false), Outcome::Unknown);
+        }
+        for status in [400, 402, 406, 410, 422, 451] {
+            assert_eq!(other(status, true), Outcome::Refused);
+            assert_eq!(other(status, false), Outcome::Unknown);
+        }
+        for status in [
+            100, 408, 409, 412, 423, 500, 502, 503, 504, 522, 524, 600, 999,
+        ] {
+            assert_eq!(other(status, true), Outcome::Unknown);
+        }
+    }
+
+    #[test]
+    fn a3_a_reply_that_is_not_whole_proves_nothing() {
+        for origin in [Origin::Ledger, Origin::Read, Origin::None] {
+            assert_eq!(judge(origin, Reply::Lost, true), Outcome::Unknown);
+        }
+    }
+}

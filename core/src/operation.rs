@@ -1,1 +1,0 @@
-//! The life of an operation at the edge.
