@@ -1,1 +1,490 @@
-//! Whether a call comes from the gate.
+//! Whether a call comes from the gate (rules K6, L1).
+//!
+//! `Oncegate-Signature: t=<ms>, kid=<name>, v1=<hex>`, where `v1` is the HMAC-SHA-256, under the
+//! secret of that name, over these lines joined by `\n`; an absent value is an empty line:
+//!
+//! ```text
+//! oncegate-signature-v1
+//! <t>
+//! <METHOD>
+//! <path and query, as sent to the origin>
+//! <Idempotency-Key>
+//! <Oncegate-Attempt>
+//! <Oncegate-Operation>
+//! <Oncegate-Key-Kind>
+//! <Oncegate-Fingerprint>
+//! ```
+//!
+//! **Invariant: one text has one reading.** No value may contain a line break, so no two different
+//! claims share the text that is signed. The body is covered through the fingerprint's line.
+//!
+//! A signature may be used again while its time is close to now: it proves who calls, not how often.
+//! How often is the ledger's business.
+
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::hex;
+
+/// How far the clocks of gate and origin may be apart.
+pub const CLOCK_TOLERANCE_MS: u64 = 5 * 60 * 1000;
+
+/// The fewest characters a secret may have.
+pub const MIN_SECRET_LENGTH: usize = 16;
+
+const VERSION: &str = "oncegate-signature-v1";
+
+/// The secrets that gate and origin share: the first one signs, all of them verify. Never empty.
+///
+/// Rotation: add the new one behind the old one on both sides, then move it to the front at the
+/// gate, then drop the old one.
+#[derive(Clone)]
+pub struct Secrets(Vec<Secret>);
+
+#[derive(Clone)]
+struct Secret {
+    name: String,
+    value: String,
+}
+
+/// What a signature vouches for: header values and request line exactly as sent.
+#[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a claim left out must be a compile error"
+)]
+pub struct Claims<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// Path and query as sent to the origin.
+    pub path_and_query: &'a str,
+    /// `Idempotency-Key`, as spelled in the header.
+    pub key: &'a str,
+    /// `Oncegate-Attempt`.
+    pub attempt: &'a str,
+    /// `Oncegate-Operation`.
+    pub operation: &'a str,
+    /// `Oncegate-Key-Kind`.
+    pub key_kind: &'a str,
+    /// `Oncegate-Fingerprint`.
+    pub fingerprint: &'a str,
+}
+
+impl Secrets {
+    /// Reads `name=secret[,name2=secret2]`. White space around an entry is not part of it.
+    ///
+    /// # Errors
+    ///
+    /// [`SecretsError`] says which entry is wrong and why; it never shows a secret.
+    pub fn parse(text: &str) -> Result<Self, SecretsError> {
+        let mut secrets: Vec<Secret> = Vec::new();
+        for (index, entry) in text.split(',').enumerate() {
+            let error = |kind| SecretsError {
+                kind,
+                entry: index + 1,
+            };
+            let secret = Secret::parse(entry.trim()).map_err(error)?;
+            if secrets.iter().any(|known| known.name == secret.name) {
+                return Err(error(SecretsErrorKind::Duplicate));
+            }
+            secrets.push(secret);
+        }
+        Ok(Self(secrets))
+    }
+
+    /// The value of `Oncegate-Signature` for these claims.
+    pub fn sign(&self, now_ms: u64, claims: &Claims<'_>) -> String {
+        let secret = &self.0[0];
+        let time = now_ms.to_string();
+        let mac = secret.mac(&time, claims).finalize().into_bytes();
+        [
+            "t=",
+            &time,
+            ", kid=",
+            &secret.name,
+            ", v1=",
+            &hex::encode(&mac),
+        ]
+        .concat()
+    }
+
+    /// Checks the value of `Oncegate-Signature` against these claims. Gives the name of the secret
+    /// that made it.
+    ///
+    /// # Errors
+    ///
+    /// [`SignatureError`] says what is wrong. Nothing may be done for such a call.
+    pub fn verify(
+        &self,
+        now_ms: u64,
+        header: &str,
+        claims: &Claims<'_>,
+    ) -> Result<&str, SignatureError> {
+        let signature = Signature::parse(header).ok_or(SignatureError::Malformed)?;
+        let secret = self
+            .0
+            .iter()
+            .find(|secret| secret.name == signature.kid)
+            .ok_or(SignatureError::UnknownSecret)?;
+        if claims.lines().iter().any(|line| line.contains('\n')) {
+            return Err(SignatureError::LineBreak);
+        }
+        secret
+            .mac(signature.time, claims)
+            .verify_slice(&signature.mac)
+            .map_err(|_| SignatureError::Mismatch)?;
+        if signature.time_ms.abs_diff(now_ms) > CLOCK_TOLERANCE_MS {
+            return Err(SignatureError::Clock);
+        }
+        Ok(&secret.name)
+    }
+}
+
+/// Shows the names only.
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set()
+            .entries(self.0.iter().map(|secret| &secret.name))
+            .finish()
+    }
+}
+
+impl Secret {
+    fn parse(entry: &str) -> Result<Self, SecretsErrorKind> {
+        let (name, value) = entry.split_once('=').ok_or(SecretsErrorKind::NoName)?;
+        let is_name = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
+        if name.is_empty() || !name.bytes().all(is_name) {
+            return Err(SecretsErrorKind::Name);
+        }
+        if !value.bytes().all(|byte| matches!(byte, 0x20..=0x7e)) {
+            return Err(SecretsErrorKind::Characters);
+        }
+        if value.len() < MIN_SECRET_LENGTH {
+            return Err(SecretsErrorKind::TooShort);
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        })
+    }
+
+    fn mac(&self, time: &str, claims: &Claims<'_>) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.value.as_bytes())
+            .expect("HMAC takes a secret of any length");
+        mac.update(VERSION.as_bytes());
+        mac.update(b"\n");
+        mac.update(time.as_bytes());
+        for line in claims.lines() {
+            mac.update(b"\n");
+            mac.update(line.as_bytes());
+        }
+        mac
+    }
+}
+
+impl Claims<'_> {
+    fn lines(&self) -> [&str; 7] {
+        [
+            self.method,
+            self.path_and_query,
+            self.key,
+            self.attempt,
+            self.operation,
+            self.key_kind,
+            self.fingerprint,
+        ]
+    }
+}
+
+struct Signature<'a> {
+    time: &'a str,
+    time_ms: u64,
+    kid: &'a str,
+    mac: [u8; 32],
+}
+
+impl<'a> Signature<'a> {
+    /// Only the spelling that [`Secrets::sign`] writes: a header that was joined from two lines, or
+    /// extended, is no signature.
+    fn parse(header: &'a str) -> Option<Self> {
+        let (time, rest) = header.strip_prefix("t=")?.split_once(", kid=")?;
+        let (kid, mac) = rest.split_once(", v1=")?;
+        if !time.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        Some(Self {
+            time,
+            time_ms: time.parse().ok()?,
+            kid,
+            mac: hex::decode(mac)?,
+        })
+    }
+}
+
+/// Why a text holds no secrets, and which entry is to blame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecretsError {
+    kind: SecretsErrorKind,
+    entry: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SecretsErrorKind {
+    Characters,
+    Duplicate,
+    Name,
+    NoName,
+    TooShort,
+}
+
+impl fmt::Display for SecretsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "signing secret {}: ", self.entry)?;
+        match self.kind {
+            SecretsErrorKind::Characters => {
+                f.write_str("a secret consists of printable ASCII characters")
+            }
+            SecretsErrorKind::Duplicate => f.write_str("its name is taken by an earlier one"),
+            SecretsErrorKind::Name => {
+                f.write_str("a name consists of lower-case letters, digits, _ and -")
+            }
+            SecretsErrorKind::NoName => f.write_str("write it as name=secret"),
+            SecretsErrorKind::TooShort => write!(
+                f,
+                "a secret has at least {MIN_SECRET_LENGTH} characters; take random ones"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for SecretsError {}
+
+/// Why a call is not the gate's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SignatureError {
+    /// Signed too long ago, or in the future.
+    Clock,
+    /// A signed value contains a line break.
+    LineBreak,
+    /// Not of the form that the gate writes.
+    Malformed,
+    /// Something that the signature covers was changed, or another secret made it.
+    Mismatch,
+    /// No secret of that name is known here.
+    UnknownSecret,
+}
+
+impl fmt::Display for SignatureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Clock => {
+                "the signature is valid, but made more than 5 minutes away from this clock; set both clocks"
+            }
+            Self::LineBreak => "a signed value contains a line break",
+            Self::Malformed => "the signature is not of the form `t=<ms>, kid=<name>, v1=<hex>`",
+            Self::Mismatch => "the signature does not match the request",
+            Self::UnknownSecret => "the signature names a secret that is not known here",
+        })
+    }
+}
+
+impl core::error::Error for SignatureError {}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    const NOW: u64 = 1_900_000_000_000;
+    const CLAIMS: Claims<'_> = Claims {
+        method: "POST",
+        path_and_query: "/orders?a=1",
+        key: "order-42",
+        attempt: "1",
+        operation: "op_0123456789012345678901234567890123456789012",
+        key_kind: "client",
+        fingerprint: "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
+    };
+
+    fn secrets(text: &str) -> Secrets {
+        Secrets::parse(text).unwrap()
+    }
+
+    fn old() -> Secrets {
+        secrets("old=0123456789abcdef")
+    }
+
+    #[test]
+    fn l1_a_signature_verifies_and_names_its_secret() {
+        let header = old().sign(NOW, &CLAIMS);
+        assert_eq!(old().verify(NOW, &header, &CLAIMS), Ok("old"));
+    }
+
+    /// Computed with another implementation: `openssl dgst -sha256 -hmac 0123456789abcdef`.
+    #[test]
+    fn k6_the_signed_text_is_the_documented_one() {
+        assert_eq!(
+            old().sign(NOW, &CLAIMS),
+            "t=1900000000000, kid=old, v1=44589155e3f0720483f46a34ae802dc5cfe0ef9d3771d2f5990ae6ec4a1539a3"
+        );
+    }
+
+    #[test]
+    fn l1_a_change_of_any_covered_value_is_noticed() {
+        let header = old().sign(NOW, &CLAIMS);
+        let changed = [
+            Claims {
+                method: "PUT",
+                ..CLAIMS
+            },
+            Claims {
+                path_and_query: "/orders",
+                ..CLAIMS
+            },
+            Claims {
+                key: "order-43",
+                ..CLAIMS
+            },
+            Claims {
+                attempt: "2",
+                ..CLAIMS
+            },
+            Claims {
+                operation: "",
+                ..CLAIMS
+            },
+            Claims {
+                key_kind: "generated",
+                ..CLAIMS
+            },
+            Claims {
+                fingerprint: "",
+                ..CLAIMS
+            },
+        ];
+        for claims in changed {
+            assert_eq!(
+                old().verify(NOW, &header, &claims),
+                Err(SignatureError::Mismatch),
+                "{claims:?}"
+            );
+        }
+        let later = header.replace("t=1900000000000", "t=1900000000001");
+        assert_eq!(
+            old().verify(NOW, &later, &CLAIMS),
+            Err(SignatureError::Mismatch)
+        );
+    }
+
+    #[test]
+    fn l1_values_cannot_move_between_lines() {
+        let moved = Claims {
+            key: "order-42\n1",
+            attempt: "op",
+            operation: "",
+            ..CLAIMS
+        };
+        let header = old().sign(NOW, &moved);
+        assert_eq!(
+            old().verify(NOW, &header, &moved),
+            Err(SignatureError::LineBreak)
+        );
+    }
+
+    #[test]
+    fn l1_clocks_may_be_five_minutes_apart() {
+        let header = old().sign(NOW, &CLAIMS);
+        for now in [NOW - CLOCK_TOLERANCE_MS, NOW + CLOCK_TOLERANCE_MS] {
+            assert_eq!(old().verify(now, &header, &CLAIMS), Ok("old"));
+        }
+        for now in [NOW - CLOCK_TOLERANCE_MS - 1, NOW + CLOCK_TOLERANCE_MS + 1] {
+            assert_eq!(
+                old().verify(now, &header, &CLAIMS),
+                Err(SignatureError::Clock)
+            );
+        }
+    }
+
+    #[test]
+    fn l1_the_first_secret_signs_and_all_verify() {
+        let both = secrets("new=fedcba9876543210, old=0123456789abcdef");
+        let header = both.sign(NOW, &CLAIMS);
+        assert_eq!(both.verify(NOW, &header, &CLAIMS), Ok("new"));
+        assert_eq!(
+            both.verify(NOW, &old().sign(NOW, &CLAIMS), &CLAIMS),
+            Ok("old")
+        );
+        assert_eq!(
+            old().verify(NOW, &header, &CLAIMS),
+            Err(SignatureError::UnknownSecret)
+        );
+        let renamed = header.replace("kid=new", "kid=old");
+        assert_eq!(
+            both.verify(NOW, &renamed, &CLAIMS),
+            Err(SignatureError::Mismatch)
+        );
+    }
+
+    #[test]
+    fn l1_only_the_written_form_is_a_signature() {
+        let header = old().sign(NOW, &CLAIMS);
+        let malformed = [
+            String::new(),
+            header.replace("t=", "t=+"),
+            header.replace(", kid", ",kid"),
+            header.replace("v1=", "v1=00"),
+            header.to_uppercase(),
+            format!("{header}, {header}"),
+        ];
+        for header in malformed {
+            assert_eq!(
+                old().verify(NOW, &header, &CLAIMS),
+                Err(SignatureError::Malformed),
+                "{header}"
+            );
+        }
+    }
+
+    #[test]
+    fn secrets_are_refused_with_their_entry() {
+        let refuses = |text: &str, message: &str| {
+            assert_eq!(Secrets::parse(text).unwrap_err().to_string(), message);
+        };
+        refuses("", "signing secret 1: write it as name=secret");
+        refuses(
+            "a=0123456789abcdef,",
+            "signing secret 2: write it as name=secret",
+        );
+        refuses(
+            "A=0123456789abcdef",
+            "signing secret 1: a name consists of lower-case letters, digits, _ and -",
+        );
+        refuses(
+            "a=0123456789abcde",
+            "signing secret 1: a secret has at least 16 characters; take random ones",
+        );
+        refuses(
+            "a=0123456789abcdef,b=0123456789abcdé",
+            "signing secret 2: a secret consists of printable ASCII characters",
+        );
+        refuses(
+            "a=0123456789abcdef,a=0123456789abcdef",
+            "signing secret 2: its name is taken by an earlier one",
+        );
+    }
+
+    #[test]
+    fn secrets_are_never_shown() {
+        assert_eq!(format!("{:?}", old()), "{\"old\"}");
+    }
+}
