@@ -150,7 +150,7 @@ impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             KeyErrorKind::AfterQuote => {
-                f.write_str("only parameters may follow the closing quote")?
+                f.write_str("only parameters may follow the closing quote")?;
             }
             KeyErrorKind::BadEscape => {
                 f.write_str("a backslash may only precede a quote or a backslash")?;

@@ -1,1 +1,0 @@
-//! Which requests are protected, and how.
