@@ -1,1 +1,286 @@
-//! How long the other side asks to wait.
+//! How long the other side asks to wait: `Retry-After` (RFC 9110, section 10.2.3).
+//!
+//! Invariant: what is not exactly a number of seconds or one of the three date forms is no answer
+//! (`None`), and no value asks for more than [`MAX_WAIT_MS`]. Dates are read strictly: a date that
+//! had to be guessed is a wait that had to be guessed.
+
+/// The longest wait that is believed: a day.
+pub const MAX_WAIT_MS: u64 = 24 * 60 * 60 * 1_000;
+
+const MEAN_YEAR_MS: u64 = 31_556_952_000;
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+const LONG_DAYS: [&str; 7] = [
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+];
+
+/// Reads the value of a `Retry-After` field as a wait from `now_ms`. A date in the past is no wait.
+///
+/// `now_ms` should be the sender's clock (its `Date` field) where it can be read: then a wrong clock
+/// on this side does no harm.
+pub fn wait_ms(value: &str, now_ms: u64) -> Option<u64> {
+    let value = value.trim_matches([' ', '\t']);
+    let wait = if value.bytes().all(|byte| byte.is_ascii_digit()) {
+        seconds(value)?.saturating_mul(1_000)
+    } else {
+        http_date(value, now_ms)?.saturating_sub(now_ms)
+    };
+    Some(wait.min(MAX_WAIT_MS))
+}
+
+/// Reads an HTTP-date in any of its three forms as milliseconds since the Unix epoch.
+///
+/// `now_ms` gives the two-digit years of the oldest form their century: more than 50 years ahead
+/// means the past one.
+pub fn http_date(value: &str, now_ms: u64) -> Option<u64> {
+    imf_fixdate(value)
+        .or_else(|| rfc850_date(value, now_ms))
+        .or_else(|| asctime_date(value))
+}
+
+/// Any number of digits is a number of seconds; more than fit are just very many.
+fn seconds(digits: &str) -> Option<u64> {
+    let mut digits = digits.bytes().peekable();
+    digits.peek()?;
+    Some(digits.fold(0_u64, |sum, digit| {
+        sum.saturating_mul(10)
+            .saturating_add(u64::from(digit - b'0'))
+    }))
+}
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`
+fn imf_fixdate(value: &str) -> Option<u64> {
+    let (day_name, rest) = value.split_once(", ")?;
+    index_of(&DAYS, day_name)?;
+    let mut parts = rest.split(' ');
+    let day = two_digits(parts.next()?)?;
+    let month = month(parts.next()?)?;
+    let year = four_digits(parts.next()?)?;
+    let time = time_of_day(parts.next()?)?;
+    ends_in_gmt(parts)?;
+    timestamp(year, month, day, time)
+}
+
+/// `Sunday, 06-Nov-94 08:49:37 GMT`
+fn rfc850_date(value: &str, now_ms: u64) -> Option<u64> {
+    let (day_name, rest) = value.split_once(", ")?;
+    index_of(&LONG_DAYS, day_name)?;
+    let mut parts = rest.split(' ');
+    let mut date = parts.next()?.split('-');
+    let day = two_digits(date.next()?)?;
+    let month = month(date.next()?)?;
+    let short_year = two_digits(date.next()?)?;
+    if date.next().is_some() {
+        return None;
+    }
+    let time = time_of_day(parts.next()?)?;
+    ends_in_gmt(parts)?;
+    let this_year = 1970 + now_ms / MEAN_YEAR_MS;
+    let year = this_year - this_year % 100 + short_year;
+    let year = match year {
+        far_ahead if far_ahead > this_year + 50 => far_ahead - 100,
+        far_behind if far_behind + 50 <= this_year => far_behind + 100,
+        near => near,
+    };
+    timestamp(year, month, day, time)
+}
+
+/// `Sun Nov  6 08:49:37 1994`
+fn asctime_date(value: &str) -> Option<u64> {
+    let (day_name, rest) = value.split_once(' ')?;
+    index_of(&DAYS, day_name)?;
+    let (month_name, rest) = rest.split_once(' ')?;
+    let month = month(month_name)?;
+    let (day, rest) = rest.split_at_checked(2)?;
+    let day = match day.strip_prefix(' ') {
+        Some(digit) => digits(digit, 1)?,
+        None => two_digits(day)?,
+    };
+    let (time, year) = rest.strip_prefix(' ')?.split_once(' ')?;
+    timestamp(four_digits(year)?, month, day, time_of_day(time)?)
+}
+
+fn ends_in_gmt<'a>(mut parts: impl Iterator<Item = &'a str>) -> Option<()> {
+    (parts.next()? == "GMT" && parts.next().is_none()).then_some(())
+}
+
+/// `08:49:37` in seconds. A leap second is the last second of its minute.
+fn time_of_day(text: &str) -> Option<u64> {
+    let mut parts = text.split(':');
+    let hour = two_digits(parts.next()?)?;
+    let minute = two_digits(parts.next()?)?;
+    let second = two_digits(parts.next()?)?;
+    let valid = parts.next().is_none() && hour < 24 && minute < 60 && second <= 60;
+    valid.then(|| hour * 3_600 + minute * 60 + second.min(59))
+}
+
+fn timestamp(year: u64, month: u64, day: u64, seconds: u64) -> Option<u64> {
+    if year < 1970 || day == 0 || day > days_in(year, month) {
+        return None;
+    }
+    let days = days_before(year, month) + day - 1;
+    Some((days * 86_400 + seconds) * 1_000)
+}
+
+/// Days from 1970-01-01 to the first of the month (from 1).
+fn days_before(year: u64, month: u64) -> u64 {
+    let leap_days_until = |year: u64| year / 4 - year / 100 + year / 400;
+    let years = (year - 1970) * 365 + leap_days_until(year - 1) - leap_days_until(1969);
+    years + (1..month).map(|month| days_in(year, month)).sum::<u64>()
+}
+
+fn days_in(year: u64, month: u64) -> u64 {
+    match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+fn month(name: &str) -> Option<u64> {
+    index_of(&MONTHS, name).map(|index| index + 1)
+}
+
+fn index_of(names: &[&str], name: &str) -> Option<u64> {
+    (0..)
+        .zip(names)
+        .find_map(|(index, known)| (*known == name).then_some(index))
+}
+
+fn two_digits(text: &str) -> Option<u64> {
+    digits(text, 2)
+}
+
+fn four_digits(text: &str) -> Option<u64> {
+    digits(text, 4)
+}
+
+fn digits(text: &str, length: usize) -> Option<u64> {
+    let exact = text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit());
+    if exact { seconds(text) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    /// 1994-11-06T08:49:37Z, the standard's own example.
+    const EXAMPLE_MS: u64 = 784_111_777_000;
+    /// 2026-01-01T00:00:00Z
+    const NEW_YEAR_2026_MS: u64 = 1_767_225_600_000;
+
+    #[test]
+    fn seconds_are_a_wait() {
+        assert_eq!(wait_ms("0", 5), Some(0));
+        assert_eq!(wait_ms("120", 5), Some(120_000));
+        assert_eq!(wait_ms(" \t7 ", 5), Some(7_000));
+        assert_eq!(wait_ms("007", 5), Some(7_000));
+    }
+
+    #[test]
+    fn insane_waits_are_capped() {
+        assert_eq!(wait_ms("86401", 0), Some(MAX_WAIT_MS));
+        assert_eq!(wait_ms("99999999999999999999999999", 0), Some(MAX_WAIT_MS));
+        assert_eq!(
+            wait_ms("Fri, 31 Dec 9999 23:59:59 GMT", NEW_YEAR_2026_MS),
+            Some(MAX_WAIT_MS)
+        );
+    }
+
+    #[test]
+    fn all_three_date_forms_are_read() {
+        for value in [
+            "Sun, 06 Nov 1994 08:49:37 GMT",
+            "Sunday, 06-Nov-94 08:49:37 GMT",
+            "Sun Nov  6 08:49:37 1994",
+        ] {
+            assert_eq!(http_date(value, EXAMPLE_MS), Some(EXAMPLE_MS), "{value}");
+            assert_eq!(wait_ms(value, EXAMPLE_MS - 1_500), Some(1_500), "{value}");
+            assert_eq!(wait_ms(value, EXAMPLE_MS + 1), Some(0), "{value}");
+        }
+    }
+
+    #[test]
+    fn dates_count_leap_years() {
+        let at = |value| http_date(value, NEW_YEAR_2026_MS);
+        assert_eq!(at("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
+        assert_eq!(at("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000_000));
+        assert_eq!(at("Fri, 01 Mar 2024 00:00:00 GMT"), Some(1_709_251_200_000));
+        assert_eq!(at("Tue, 29 Feb 2000 00:00:00 GMT"), Some(951_782_400_000));
+        assert_eq!(at("Thu Jan  1 00:00:00 2026"), Some(NEW_YEAR_2026_MS));
+        assert_eq!(at("Sun, 29 Feb 2100 00:00:00 GMT"), None);
+        assert_eq!(
+            at("Wed, 31 Dec 2025 23:59:60 GMT"),
+            Some(NEW_YEAR_2026_MS - 1_000)
+        );
+    }
+
+    #[test]
+    fn two_digit_years_lie_within_fifty_years() {
+        let year = |value| http_date(value, NEW_YEAR_2026_MS);
+        assert_eq!(
+            year("Thursday, 01-Jan-26 00:00:00 GMT"),
+            Some(NEW_YEAR_2026_MS)
+        );
+        assert_eq!(
+            year("Wednesday, 01-Jan-76 00:00:00 GMT"),
+            Some(3_345_062_400_000)
+        );
+        assert_eq!(
+            year("Saturday, 01-Jan-77 00:00:00 GMT"),
+            Some(220_924_800_000)
+        );
+        let in_2099 = 4_070_908_800_000;
+        assert_eq!(
+            http_date("Saturday, 01-Jan-01 00:00:00 GMT", in_2099),
+            Some(4_133_980_800_000)
+        );
+    }
+
+    #[test]
+    fn nonsense_is_no_answer() {
+        for value in [
+            "",
+            " ",
+            "-1",
+            "+1",
+            "1.5",
+            "1e3",
+            "1 s",
+            "1,2",
+            "soon",
+            "０",
+            "Sun, 06 Nov 1994 08:49:37",
+            "Sun, 06 Nov 1994 08:49:37 CET",
+            "Sun, 06 Nov 1994 08:49:37 GMT x",
+            "Sun, 6 Nov 1994 08:49:37 GMT",
+            "Son, 06 Nov 1994 08:49:37 GMT",
+            "Sun, 06 nov 1994 08:49:37 GMT",
+            "Sun, 31 Nov 1994 08:49:37 GMT",
+            "Sun, 00 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1994 24:00:00 GMT",
+            "Sun, 06 Nov 1994 08:60:00 GMT",
+            "Sun, 06 Nov 1994 08:49 GMT",
+            "Sunday, 06-Nov-1994 08:49:37 GMT",
+            "Sunday, 06-Nov-94-x 08:49:37 GMT",
+            "Sun Nov 6 08:49:37 1994",
+            "Sun Nov é 08:49:37 1994",
+            "Wed, 31 Dec 1969 23:59:59 GMT",
+            "2026-01-01T00:00:00Z",
+        ] {
+            assert_eq!(wait_ms(value, NEW_YEAR_2026_MS), None, "{value:?}");
+        }
+    }
+}
