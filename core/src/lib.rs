@@ -11,6 +11,7 @@
 //! | --- | --- | --- |
 //! | [`key`] | what is an idempotency key | every tier |
 //! | [`fingerprint`] | which two requests ask for the same | every tier |
+//! | [`identity`] | under which name an operation is stored, and where | edge |
 //! | [`outcome`] | the words of the wire: `Idempotency-Outcome`, `Idempotency-Status` | every tier |
 //! | [`signature`] | whether a call comes from the gate | edge, origin |
 //! | [`policy`] | which requests are protected, and how | edge |
@@ -36,6 +37,7 @@ pub mod backoff;
 pub mod fingerprint;
 pub mod header;
 pub mod hex;
+pub mod identity;
 pub mod intent;
 pub mod key;
 pub mod ledger;

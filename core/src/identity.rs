@@ -1,0 +1,107 @@
+//! Under which name an operation is stored, and where.
+//!
+//! An identity is a keyed digest of scope and key: nobody outside can aim keys at one shard, and a
+//! stored row does not show the key. The public reference is the same digest, so that a reference
+//! alone finds its row.
+
+use alloc::string::String;
+use core::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::key::Key;
+
+/// How many logical shards there are, for the life of the data (architecture, decision 3).
+pub const SHARDS: u16 = 1024;
+
+const REFERENCE_PREFIX: &str = "op_";
+
+/// The stored name of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Identity([u8; 32]);
+
+impl Identity {
+    /// The identity of a client's key or token within `scope`, the tenant.
+    pub fn of_key(secret: &[u8], scope: &str, key: &Key) -> Self {
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes keys of any length");
+        mac.update(b"oncegate-identity-v1\0key\0");
+        mac.update(&(scope.len() as u64).to_be_bytes());
+        mac.update(scope.as_bytes());
+        mac.update(key.as_str().as_bytes());
+        Self(mac.finalize().into_bytes().into())
+    }
+
+    /// Reads a reference; `None` for anything that is not one.
+    pub fn parse(reference: &str) -> Option<Self> {
+        let digest = reference.strip_prefix(REFERENCE_PREFIX)?;
+        let bytes = URL_SAFE_NO_PAD.decode(digest).ok()?;
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// The number of the shard that holds the row.
+    pub fn shard(&self) -> u16 {
+        u16::from_be_bytes([self.0[0], self.0[1]]) % SHARDS
+    }
+
+    /// The digest's bytes: the row's primary key.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The public reference (`Oncegate-Operation`).
+    pub fn reference(&self) -> String {
+        let mut text = String::from(REFERENCE_PREFIX);
+        URL_SAFE_NO_PAD.encode_string(self.0, &mut text);
+        text
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reference())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    fn identity(secret: &str, scope: &str, key: &str) -> Identity {
+        Identity::of_key(secret.as_bytes(), scope, &Key::parse(key).unwrap())
+    }
+
+    #[test]
+    fn scope_key_and_secret_make_the_identity() {
+        let one = identity("secret", "shop.example", "k");
+        assert_eq!(one, identity("secret", "shop.example", "\"k\""));
+        assert_ne!(one, identity("secret", "shop.exampl", "ek"));
+        assert_ne!(one, identity("secret", "other.example", "k"));
+        assert_ne!(one, identity("another", "shop.example", "k"));
+    }
+
+    #[test]
+    fn a_reference_finds_its_identity() {
+        let one = identity("secret", "shop.example", "k");
+        assert_eq!(one.reference().len(), 46);
+        assert_eq!(Identity::parse(&one.reference()), Some(one));
+        for text in ["", "op_", "op_AAAA", "AAAA"] {
+            assert_eq!(Identity::parse(text), None);
+        }
+    }
+
+    #[test]
+    fn every_shard_is_used() {
+        let mut used = [false; SHARDS as usize];
+        for n in 0..20_000_u32 {
+            used[identity("s", "h", &alloc::format!("k{n}")).shard() as usize] = true;
+        }
+        assert!(used.iter().all(|used| *used));
+    }
+}
