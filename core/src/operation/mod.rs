@@ -101,6 +101,17 @@ pub struct Terms {
     pub ledger_retention_ms: u64,
 }
 
+/// A record with its version, as it is stored. A reader that does not know the version refuses the
+/// record: it must never count as absent (rule I5).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "v")]
+#[non_exhaustive]
+pub enum Stored {
+    /// The first version.
+    #[serde(rename = "1")]
+    V1(Operation),
+}
+
 /// The record of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -200,7 +211,7 @@ pub struct Settled {
 }
 
 /// What may be told about an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[expect(clippy::exhaustive_structs, reason = "plain data for one answer")]
 pub struct View {
     /// The state, with a lease that is over counted as over.
@@ -333,7 +344,14 @@ impl Operation {
     /// Whether the record counts as absent: settled, and its key ttl is over (I5, T2).
     pub fn is_expired(&self, now_ms: u64) -> bool {
         let now_ms = now_ms.max(self.seen_ms);
-        self.is_settled() && now_ms >= self.settled_ms.saturating_add(self.terms.key_ttl_ms)
+        self.keep_until_ms()
+            .is_some_and(|until_ms| now_ms >= until_ms)
+    }
+
+    /// Until when the record must be kept; `None` for one that must be kept until it settles.
+    pub fn keep_until_ms(&self) -> Option<u64> {
+        let until_ms = self.settled_ms.saturating_add(self.terms.key_ttl_ms);
+        self.is_settled().then_some(until_ms)
     }
 
     /// Whether every attempt is settled. A record that is not must never be dropped (I5).

@@ -344,3 +344,24 @@ fn an_answer_that_cannot_be_stored_leaves_a_result_that_is_unavailable() {
         Admission::Turn(Turn::ResultUnavailable)
     );
 }
+
+#[test]
+fn i5_a_record_of_an_unknown_version_is_an_error() {
+    let record = Story::ledger().0;
+    let text = serde_json::to_string(&Stored::V1(record.clone())).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Stored>(&text).unwrap(),
+        Stored::V1(record)
+    );
+    for changed in [
+        text.replace("\"v\":\"1\"", "\"v\":\"2\""),
+        text.replace("\"attempt\"", "\"attempts\""),
+        text.replace("{\"v\"", "{\"new_field\":1,\"v\""),
+    ] {
+        assert_ne!(changed, text);
+        assert!(
+            serde_json::from_str::<Stored>(&changed).is_err(),
+            "{changed}"
+        );
+    }
+}
