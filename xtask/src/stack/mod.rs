@@ -1,0 +1,296 @@
+//! One origin and one gate in front of it, as processes of this machine. Invariant: everything that a stack writes lies in
+//! its state folder, and both processes end with it.
+
+pub(crate) mod config;
+mod ports;
+pub(crate) mod remote;
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::build;
+use crate::http;
+use crate::process::Process;
+use crate::project::{Lock, Project};
+use crate::setup::Tools;
+use config::RouteOverride;
+use ports::Ports;
+
+const STARTING: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(25);
+
+/// What a stack is made of.
+pub(crate) struct Plan {
+    /// The folder for databases, logs and the generated configuration.
+    pub(crate) state: PathBuf,
+    /// The gate's port, 0 for any; the origin takes the next one.
+    pub(crate) port: u16,
+    /// Whether to forget what the state folder holds.
+    pub(crate) fresh: bool,
+    /// Changes to the first route of wrangler.toml.
+    pub(crate) overrides: Vec<RouteOverride>,
+}
+
+/// A running stack; dropping it ends its processes.
+pub(crate) struct Stack {
+    project: Project,
+    tools: Tools,
+    program: PathBuf,
+    state: PathBuf,
+    ports: Ports,
+    secrets: String,
+    origin: Option<Process>,
+    gate: Option<Process>,
+    _lock: Lock,
+}
+
+impl Stack {
+    /// Builds what has changed, then starts the origin and the gate.
+    pub(crate) fn start(project: &Project, tools: &Tools, plan: &Plan) -> Result<Self> {
+        // Asked for first: nobody wants to hear after a long build that the port is taken.
+        let ports = Ports::claim(project, plan.port)?;
+        let (state, lock) = open_state(&plan.state, plan.fresh)?;
+        build::all(project, tools)?;
+        let program = build::origin(project)?;
+        let secrets = signing_secrets(&state)?;
+        let mut stack = Self {
+            project: project.clone(),
+            tools: tools.clone(),
+            program,
+            state,
+            ports,
+            secrets,
+            origin: None,
+            gate: None,
+            _lock: lock,
+        };
+        stack.configure_gate(&plan.overrides)?;
+        stack.start_origin()?;
+        stack.start_gate()?;
+        Ok(stack)
+    }
+
+    /// The address of the gate, and of the page.
+    pub(crate) fn gate_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.ports.gate())
+    }
+
+    /// The address of the origin.
+    pub(crate) fn origin_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.ports.origin())
+    }
+
+    /// The origin's database file.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.state.join("shop.sqlite")
+    }
+
+    /// The folder of everything that the stack writes.
+    pub(crate) fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// The ids of the running processes: origin, gate.
+    pub(crate) fn ids(&self) -> (Option<u32>, Option<u32>) {
+        (
+            self.origin.as_ref().map(Process::id),
+            self.gate.as_ref().map(Process::id),
+        )
+    }
+
+    /// Fails with the tail of its log if a process has ended.
+    pub(crate) fn check_alive(&mut self) -> Result<()> {
+        self.origin
+            .iter_mut()
+            .chain(self.gate.iter_mut())
+            .try_for_each(Process::check_alive)
+    }
+
+    /// Starts the origin if it does not run, and waits until it answers.
+    pub(crate) fn start_origin(&mut self) -> Result<()> {
+        if self.origin.is_none() {
+            let mut command = Command::new(&self.program);
+            command.args([
+                "serve",
+                "--faults",
+                "--listen",
+                &format!("127.0.0.1:{}", self.ports.origin()),
+            ]);
+            command
+                .arg("--database")
+                .arg(format!("sqlite:{}", self.database().display()));
+            command.env("ONCEGATE_SIGNING_SECRETS", &self.secrets);
+            let process =
+                Process::start("the origin", &mut command, &self.state.join("origin.log"))?;
+            self.origin = Some(ready(process, &format!("{}/health", self.origin_url()))?);
+        }
+        Ok(())
+    }
+
+    /// Starts the gate if it does not run, and waits until it answers.
+    pub(crate) fn start_gate(&mut self) -> Result<()> {
+        if self.gate.is_none() {
+            let process = Process::start(
+                "the gate",
+                &mut self.wrangler_dev(),
+                &self.state.join("gate.log"),
+            )?;
+            self.gate = Some(ready(
+                process,
+                &format!("{}/.oncegate/v1/health", self.gate_url()),
+            )?);
+        }
+        Ok(())
+    }
+
+    /// Ends the origin as an operator does.
+    pub(crate) fn stop_origin(&mut self) {
+        drop(self.origin.take());
+    }
+
+    /// Ends the origin as a crash does.
+    pub(crate) fn kill_origin(&mut self) {
+        self.origin.take().iter_mut().for_each(Process::kill);
+    }
+
+    /// Ends the gate as a crash does.
+    pub(crate) fn kill_gate(&mut self) {
+        self.gate.take().iter_mut().for_each(Process::kill);
+    }
+
+    fn configure_gate(&self, overrides: &[RouteOverride]) -> Result<()> {
+        let source = self.project.path("wrangler.toml");
+        let text = fs::read_to_string(&source)
+            .with_context(|| format!("cannot read {}", source.display()))?;
+        let made = config::for_stack(&text, self.project.root(), &self.origin_url(), overrides)?;
+        write(&self.state.join("wrangler.toml"), &made)?;
+        write(
+            &self.state.join(".dev.vars"),
+            &format!("ONCEGATE_SIGNING_SECRETS={}\n", self.secrets),
+        )
+    }
+
+    /// The registry folder is the stack's own: through the shared one a gate would reach another stack's gate by its name.
+    fn wrangler_dev(&self) -> Command {
+        let mut command = self.tools.npm_command("wrangler");
+        command.args([
+            "dev",
+            "--local",
+            "--ip",
+            "127.0.0.1",
+            "--inspector-port",
+            "0",
+            "--show-interactive-dev-session",
+            "false",
+        ]);
+        command.args(["--port", &self.ports.gate().to_string()]);
+        command
+            .arg("--config")
+            .arg(self.state.join("wrangler.toml"))
+            .arg("--persist-to")
+            .arg(self.state.join("gate"));
+        command.current_dir(&self.state);
+        command
+            .env("WRANGLER_REGISTRY_PATH", self.state.join("registry"))
+            .env("WRANGLER_LOG_PATH", self.state.join("wrangler-logs"));
+        offline(&mut command);
+        command
+    }
+}
+
+/// Keeps wrangler from calling out and from asking questions.
+pub(crate) fn offline(command: &mut Command) {
+    for (name, value) in [
+        ("CI", "true"),
+        ("CLOUDFLARE_CF_FETCH_ENABLED", "false"),
+        ("NO_COLOR", "1"),
+        ("WRANGLER_HIDE_BANNER", "true"),
+        ("WRANGLER_SEND_ERROR_REPORTS", "false"),
+        ("WRANGLER_SEND_METRICS", "false"),
+    ] {
+        command.env(name, value);
+    }
+}
+
+/// Waits until a server answers 200, as long as it lives.
+fn ready(mut process: Process, url: &str) -> Result<Process> {
+    let (client, deadline) = (
+        http::client(Duration::from_secs(2)),
+        Instant::now() + STARTING,
+    );
+    loop {
+        if http::get(&client, url).is_ok_and(|answer| answer.status == 200) {
+            return Ok(process);
+        }
+        process.check_alive()?;
+        if Instant::now() > deadline {
+            return Err(process.failure(&format!(
+                "does not answer {url} within {} s",
+                STARTING.as_secs()
+            )));
+        }
+        sleep(POLL);
+    }
+}
+
+/// The state folder, locked, and emptied if asked for.
+fn open_state(folder: &Path, fresh: bool) -> Result<(PathBuf, Lock)> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let folder = folder
+        .canonicalize()
+        .with_context(|| format!("cannot open {}", folder.display()))?;
+    let Some(lock) = Lock::take(&folder.join("lock"))? else {
+        bail!(
+            "another run uses {}: end it, or choose another folder with --state-dir",
+            folder.display()
+        );
+    };
+    if fresh {
+        empty(&folder)?;
+    }
+    Ok((folder, lock))
+}
+
+/// Removes all but the lock: a second lock file would let a second run in.
+fn empty(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let removed = match path.file_name() {
+            Some(name) if name == "lock" => Ok(()),
+            _ if path.is_dir() => fs::remove_dir_all(&path),
+            _ => fs::remove_file(&path),
+        };
+        removed.with_context(|| format!("cannot remove {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The secret between gate and origin, drawn once for each state folder.
+fn signing_secrets(state: &Path) -> Result<String> {
+    let file = state.join("signing-secrets");
+    if let Ok(secrets) = fs::read_to_string(&file) {
+        return Ok(secrets);
+    }
+    let secrets = format!("local={}", random_hex()?);
+    write(&file, &secrets)?;
+    Ok(secrets)
+}
+
+/// 128 random bits in hexadecimal.
+pub(crate) fn random_hex() -> Result<String> {
+    let mut bytes = [0; 16];
+    fs::File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .context("cannot read /dev/urandom")?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}

@@ -1,0 +1,57 @@
+//! The parts that Node runs.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::cargo::{count, succeed};
+use super::tally::Tally;
+use crate::build;
+use crate::project::Project;
+use crate::setup::Tools;
+
+/// All tests of a folder, one file after the other: each starts a stack of its own.
+pub(super) fn tests(
+    project: &Project,
+    tools: &Tools,
+    folder: &str,
+    browser: Option<PathBuf>,
+) -> Result<Tally> {
+    build::all(project, tools)?;
+    let mut node = tools.node();
+    node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"])
+        .args(test_files(&project.path(folder))?);
+    node.current_dir(project.root())
+        .env("ONCEGATE_XTASK", std::env::current_exe()?);
+    if let Some(browser) = browser {
+        node.env("ONCEGATE_CHROMIUM", browser);
+    }
+    count(&mut node)
+}
+
+/// The type tests of the SDK's package, against the package as built.
+pub(super) fn types(project: &Project, tools: &Tools) -> Result<Tally> {
+    build::all(project, tools)?;
+    let mut tsc = tools.npm_command("tsc");
+    tsc.args(["--project", "tests/types"])
+        .current_dir(project.root());
+    succeed(
+        &mut tsc,
+        "mend the types that tsc names above, in sdk/ or tests/types",
+    )
+}
+
+fn test_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = folder
+        .read_dir()
+        .with_context(|| format!("no tests: cannot read {}", folder.display()))?;
+    let paths = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<std::io::Result<Vec<_>>>()?;
+    let mut files: Vec<PathBuf> = paths
+        .into_iter()
+        .filter(|path| path.to_string_lossy().ends_with(".test.mjs"))
+        .collect();
+    files.sort();
+    Ok(files)
+}
