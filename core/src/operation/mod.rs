@@ -251,6 +251,24 @@ impl Operation {
         record.dispatch(now_ms)
     }
 
+    /// Takes in a request whose key has this record, or none. An expired record counts as none.
+    pub fn arrive(
+        record: Option<Self>,
+        now_ms: u64,
+        kind: KeyKind,
+        terms: Terms,
+        fingerprint: Fingerprint,
+    ) -> (Self, Admission) {
+        match record {
+            Some(record) if !record.is_expired(now_ms) => record.admit(now_ms, fingerprint),
+            _ => {
+                let record = Self::claim(now_ms, kind, terms, fingerprint);
+                let attempt = record.attempt;
+                (record, Admission::Dispatch(attempt))
+            }
+        }
+    }
+
     /// Admits a request that arrived under this key. If the admission is
     /// [`Dispatch`](Admission::Dispatch), the record has changed and must be stored first.
     pub fn admit(self, now_ms: u64, fingerprint: Fingerprint) -> (Self, Admission) {

@@ -173,10 +173,11 @@ impl Policy {
                 .filter(|route| route.pattern.matches(path));
             routes.find(|route| overridden || route.methods.iter().any(|known| known == method))
         };
+        let read_as = canonical(path);
         match protected(path) {
-            Some(_) if overridden => Match::NotCanonical,
+            Some(_) if overridden || read_as != path => Match::NotCanonical,
             Some(route) => Match::Protected(route),
-            None if protected(&canonical(path)).is_some() => Match::NotCanonical,
+            None if protected(&read_as).is_some() => Match::NotCanonical,
             None => Match::Unprotected,
         }
     }

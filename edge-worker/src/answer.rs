@@ -1,0 +1,115 @@
+//! The gate's answers to clients.
+
+use oncegate_core::header;
+use oncegate_core::operation::View;
+use oncegate_core::outcome::Status;
+use oncegate_core::problem::{Code, Problem};
+use worker::{Headers, Response, ResponseBuilder, Result};
+
+use crate::config::ConfigError;
+
+/// The shortest and longest pause asked for before the same request is sent again; between them,
+/// what is left of the lease.
+const RETRY_HINT_MS: u64 = 1_000;
+const RETRY_JITTER_MS: f64 = 250.0;
+
+/// An answer that can be given to more than one request.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// What every answer about an operation says of it (rule P3).
+pub(crate) struct Mark<'a> {
+    pub(crate) operation: &'a str,
+    pub(crate) key_ttl_ms: u64,
+}
+
+impl Mark<'_> {
+    pub(crate) fn put(&self, headers: &Headers, status: Status) -> Result<()> {
+        headers.set(header::IDEMPOTENCY_STATUS, status.as_str())?;
+        headers.set(header::OPERATION, self.operation)?;
+        headers.set(
+            header::IDEMPOTENCY_KEY_LIFETIME,
+            &(self.key_ttl_ms / 1_000).to_string(),
+        )
+    }
+
+    /// Turns a request away, with what may be told about the operation.
+    pub(crate) fn problem(&self, now_ms: u64, code: Code, view: &View) -> Result<Response> {
+        let problem = Problem::about(code, self.operation, view).retry_after(hint_ms(now_ms, view));
+        self.write(&problem, view)
+    }
+
+    /// Answers the request whose attempt was lost.
+    pub(crate) fn lost(&self, now_ms: u64, status: u16, view: &View) -> Result<Response> {
+        let problem = Problem::about(Code::OutcomeUnknown, self.operation, view)
+            .retry_after(hint_ms(now_ms, view))
+            .met_with(status);
+        self.write(&problem, view)
+    }
+
+    /// Gives an answer again.
+    pub(crate) fn again(&self, answer: &Answer, status: Status) -> Result<Response> {
+        let headers = Headers::new();
+        for (name, value) in &answer.headers {
+            headers.append(name, value)?;
+        }
+        if status == Status::Executed || status == Status::Refused {
+            headers.set(header::IDEMPOTENCY_REPLAYED, "true")?;
+        }
+        let status = if status == Status::Executed {
+            Status::Replayed
+        } else {
+            status
+        };
+        self.put(&headers, status)?;
+        let response = ResponseBuilder::new()
+            .with_status(answer.status)
+            .with_headers(headers);
+        Ok(match answer.body.as_slice() {
+            [] => response.empty(),
+            body => response.fixed(body.to_vec()),
+        })
+    }
+
+    fn write(&self, problem: &Problem, view: &View) -> Result<Response> {
+        let response = write(problem)?;
+        self.put(response.headers(), view.state.status())?;
+        Ok(response)
+    }
+}
+
+/// A problem that says nothing about an earlier request.
+pub(crate) fn problem(problem: &Problem) -> Result<Response> {
+    write(problem)
+}
+
+/// The gate cannot work with its settings. Which one, its log says; a client must not.
+pub(crate) fn misconfigured(_: &ConfigError) -> Result<Response> {
+    write(&Problem::new(Code::GateUnavailable).because("the gate is not configured; see its log"))
+}
+
+fn write(problem: &Problem) -> Result<Response> {
+    let headers = Headers::new();
+    headers.set("content-type", "application/problem+json")?;
+    headers.set("content-language", "en")?;
+    headers.set("cache-control", "no-store")?;
+    if let Some(wait_ms) = problem.retry_after_ms {
+        headers.set("retry-after", &wait_ms.div_ceil(1_000).to_string())?;
+    }
+    let body = serde_json::to_vec(problem)?;
+    Ok(ResponseBuilder::new()
+        .with_status(problem.status)
+        .with_headers(headers)
+        .fixed(body))
+}
+
+/// When to send again (rule P2): soon, but not all at once.
+fn hint_ms(now_ms: u64, view: &View) -> u64 {
+    let left_ms = view
+        .lease_ends_ms
+        .map_or(RETRY_HINT_MS, |ends_ms| ends_ms.saturating_sub(now_ms));
+    left_ms.min(RETRY_HINT_MS) + (js_sys::Math::random() * RETRY_JITTER_MS) as u64
+}

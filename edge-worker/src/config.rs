@@ -1,0 +1,125 @@
+//! The gate's settings, read once per instance. Each is documented in `wrangler.toml`, where it is set.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+use oncegate_core::policy::{Policy, RouteConfig};
+use oncegate_core::signature::Secrets;
+use wasm_bindgen::JsValue;
+use worker::Env;
+
+const SHORTEST_IDENTITY_SECRET: usize = 32;
+
+/// The gate's settings.
+pub(crate) struct Config {
+    pub(crate) origin_url: String,
+    pub(crate) location_hint: Option<String>,
+    pub(crate) identity_secret: String,
+    pub(crate) signing_secrets: Secrets,
+    pub(crate) policy: Policy,
+}
+
+/// A setting that cannot be used.
+#[derive(Debug)]
+pub(crate) struct ConfigError {
+    setting: &'static str,
+    reason: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.setting, self.reason)
+    }
+}
+
+thread_local! {
+    static LOADED: RefCell<Option<Rc<Config>>> = const { RefCell::new(None) };
+}
+
+impl Config {
+    /// The settings of this instance. They cannot change while it lives: a deploy makes a new one.
+    pub(crate) fn load(env: &Env) -> Result<Rc<Self>, ConfigError> {
+        if let Some(config) = LOADED.with_borrow(Clone::clone) {
+            return Ok(config);
+        }
+        let config = Rc::new(Self::read(env)?);
+        LOADED.set(Some(Rc::clone(&config)));
+        Ok(config)
+    }
+
+    fn read(env: &Env) -> Result<Self, ConfigError> {
+        let identity_secret = text(env, "IDENTITY_SECRET")?;
+        if identity_secret.len() < SHORTEST_IDENTITY_SECRET {
+            return Err(error(
+                "IDENTITY_SECRET",
+                format!(
+                    "has {} characters and needs at least 32",
+                    identity_secret.len()
+                ),
+            ));
+        }
+        let signing_secrets = Secrets::parse(&text(env, "SIGNING_SECRETS")?)
+            .map_err(|reason| error("SIGNING_SECRETS", reason))?;
+        let location_hint = env.var("LOCATION_HINT").ok().map(|value| value.to_string());
+        Ok(Self {
+            origin_url: origin_url(text(env, "ORIGIN_URL")?)?,
+            location_hint: location_hint.filter(|hint| !hint.is_empty()),
+            identity_secret,
+            signing_secrets,
+            policy: policy(env)?,
+        })
+    }
+}
+
+fn text(env: &Env, setting: &'static str) -> Result<String, ConfigError> {
+    // Variables and secrets are the same kind of binding: a string.
+    match env.var(setting) {
+        Ok(value) => Ok(value.to_string()),
+        Err(_) => Err(error(setting, "is not set; wrangler.toml says how")),
+    }
+}
+
+fn origin_url(url: String) -> Result<String, ConfigError> {
+    let host = url
+        .strip_prefix("http://")
+        .or_else(|| url.strip_prefix("https://"));
+    match host.map(|host| host.trim_end_matches('/')) {
+        Some(host) if !host.is_empty() && !host.contains(['/', '?', '#']) => {
+            Ok(url.trim_end_matches('/').to_owned())
+        }
+        _ => Err(error(
+            "ORIGIN_URL",
+            "must be http(s)://host[:port] without a path",
+        )),
+    }
+}
+
+/// Reads the routes through JSON text, so that a number that is no integer and a field that is not
+/// known are errors with their place.
+fn policy(env: &Env) -> Result<Policy, ConfigError> {
+    let value = js_sys::Reflect::get(env, &JsValue::from_str("ROUTES")).unwrap_or_default();
+    let json = js_sys::JSON::stringify(&value)
+        .ok()
+        .and_then(|json| json.as_string());
+    let json = json.ok_or_else(|| error("ROUTES", "is not set; wrangler.toml says how"))?;
+    let values: Vec<serde_json::Value> =
+        serde_json::from_str(&json).map_err(|reason| error("ROUTES", reason))?;
+    let routes: Result<Vec<_>, _> = values.into_iter().enumerate().map(route).collect();
+    Policy::new(routes?).map_err(|reason| error("ROUTES", reason))
+}
+
+fn route((index, value): (usize, serde_json::Value)) -> Result<RouteConfig, ConfigError> {
+    let name = value["name"]
+        .as_str()
+        .map_or_else(|| format!("no. {}", index + 1), str::to_owned);
+    serde_json::from_value(value)
+        .map_err(|reason| error("ROUTES", format!("route '{name}': {reason}")))
+}
+
+fn error(setting: &'static str, reason: impl fmt::Display) -> ConfigError {
+    ConfigError {
+        setting,
+        reason: reason.to_string(),
+    }
+}

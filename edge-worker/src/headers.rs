@@ -1,0 +1,101 @@
+//! Which header fields pass, in which direction (rules K6 and P5).
+
+use worker::{Headers, Result};
+
+/// Never forwarded, in either direction: they speak of one connection, not of the message.
+const HOP_BY_HOP: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Kept for a replay; everything else, cookies and challenges above all, belongs to the first
+/// answer only.
+const REPLAYED: [&str; 8] = [
+    "content-disposition",
+    "content-encoding",
+    "content-language",
+    "content-type",
+    "etag",
+    "last-modified",
+    "link",
+    "location",
+];
+
+/// What a client sent, without what must not reach the origin. `protected` requests also lose
+/// conditions and ranges: the origin must do the same on every attempt.
+pub(crate) fn towards_origin(
+    received: &Headers,
+    url: &worker::Url,
+    protected: bool,
+) -> Result<Headers> {
+    let named = connection_options(received)?;
+    let headers = Headers::new();
+    for (name, value) in received.entries() {
+        let dropped = HOP_BY_HOP.contains(&name.as_str())
+            || named.contains(&name)
+            || name.starts_with("oncegate-")
+            || matches!(name.as_str(), "host" | "expect" | "content-length")
+            || (protected && is_conditional(&name));
+        if !dropped {
+            headers.append(&name, &value)?;
+        }
+    }
+    if protected {
+        // A coded answer would be decoded on its way through, and not be the origin's bytes.
+        headers.set("accept-encoding", "identity")?;
+    }
+    headers.set("x-forwarded-host", url.authority())?;
+    headers.set("x-forwarded-proto", url.scheme())?;
+    match received.get("cf-connecting-ip")? {
+        Some(address) => headers.set("x-forwarded-for", &address)?,
+        None => headers.delete("x-forwarded-for")?,
+    }
+    Ok(headers)
+}
+
+/// What the origin answered, without what speaks of its connection.
+pub(crate) fn towards_client(received: &Headers) -> Result<Headers> {
+    let named = connection_options(received)?;
+    let headers = Headers::new();
+    for (name, value) in received.entries() {
+        let dropped = HOP_BY_HOP.contains(&name.as_str())
+            || named.contains(&name)
+            || name.starts_with("oncegate-")
+            || name == "content-length";
+        if !dropped {
+            headers.append(&name, &value)?;
+        }
+    }
+    Ok(headers)
+}
+
+/// What a replay of this answer needs.
+pub(crate) fn for_replay(received: &Headers) -> Result<Vec<(String, String)>> {
+    let mut kept = Vec::new();
+    for name in REPLAYED {
+        if let Some(value) = received.get(name)? {
+            kept.push((name.to_owned(), value));
+        }
+    }
+    Ok(kept)
+}
+
+fn is_conditional(name: &str) -> bool {
+    name == "range" || name.starts_with("if-")
+}
+
+/// The fields that `Connection` names: they are hop-by-hop too.
+fn connection_options(headers: &Headers) -> Result<Vec<String>> {
+    let value = headers.get("connection")?.unwrap_or_default();
+    Ok(value
+        .split(',')
+        .map(|name| name.trim().to_ascii_lowercase())
+        .collect())
+}
