@@ -1,0 +1,46 @@
+-- The reference shop: coffee and ceramics. Money is in cents, times in milliseconds.
+CREATE TABLE products (
+    sku           TEXT    PRIMARY KEY,
+    name          TEXT    NOT NULL,
+    name_zh       TEXT    NOT NULL,
+    price_cents   INTEGER NOT NULL CHECK (price_cents > 0),
+    stock         INTEGER NOT NULL CHECK (stock >= 0),
+    initial_stock INTEGER NOT NULL CHECK (initial_stock >= 0)
+) STRICT;
+
+CREATE TABLE orders (
+    id          TEXT    PRIMARY KEY,
+    -- The key. Unique a second time, independently of the ledger: the business's own floor.
+    request_id  TEXT    NOT NULL UNIQUE,
+    email       TEXT    NOT NULL,
+    total_cents INTEGER NOT NULL,
+    currency    TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE order_items (
+    order_id    TEXT    NOT NULL REFERENCES orders (id),
+    line        INTEGER NOT NULL,
+    sku         TEXT    NOT NULL REFERENCES products (sku),
+    name        TEXT    NOT NULL,
+    quantity    INTEGER NOT NULL CHECK (quantity > 0),
+    price_cents INTEGER NOT NULL,
+    PRIMARY KEY (order_id, line)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE payments (
+    id           TEXT    PRIMARY KEY,
+    order_id     TEXT    NOT NULL UNIQUE REFERENCES orders (id),
+    amount_cents INTEGER NOT NULL,
+    currency     TEXT    NOT NULL,
+    card_last4   TEXT    NOT NULL,
+    created_at   INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO products (sku, name, name_zh, price_cents, stock, initial_stock) VALUES
+    ('mug',      'Stoneware mug, ash glaze',           '灰釉陶杯',         2400, 100, 100),
+    ('cup',      'Espresso cup with saucer',           '浓缩咖啡杯碟套装', 1850,  80,  80),
+    ('dripper',  'Porcelain dripper',                  '白瓷滤杯',         3200,  40,  40),
+    ('kettle',   'Gooseneck kettle, 0.9 l',            '细口手冲壶 0.9 升', 6900,  20,  20),
+    ('beans',    'Ethiopia Guji, whole beans, 250 g',  '埃塞俄比亚古吉咖啡豆 250 克', 1450, 100, 100),
+    ('tin',      'Coffee tin with a wooden lid',       '木盖咖啡罐',       2100,  60,  60);

@@ -1,0 +1,173 @@
+//! Switches that break things on purpose, to show and to test that nothing is charged twice.
+//!
+//! A queue: each `POST /orders` that arrives takes the first entry, before anything else is done
+//! with it. The routes and the layer exist only with `--faults`.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Extension, FromRequest, Request, State};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get};
+use axum::{Json, Router};
+use oncegate_core::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
+
+use crate::http::{Context, Reply, body_problem};
+use crate::ledger::Failure;
+use crate::problem::Problem;
+use crate::server::HangUp;
+use crate::sql;
+
+/// What goes wrong. Durations are in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Fault {
+    /// Sleep after the commit, before the answer.
+    DelayAfter(u64),
+    /// Sleep before the transaction begins.
+    DelayBefore(u64),
+    /// Sleep inside the transaction, with the effect done and nothing committed.
+    DelayWithin(u64),
+    /// Close the connection without an answer, after the commit.
+    DropAfterCommit,
+    /// Close the connection before anything is done.
+    DropBefore,
+    /// Fail after the effect was done: rolled back, and answered without an outcome.
+    Fail,
+    /// Nothing.
+    None,
+    /// Decline the card, whichever it is.
+    Refuse,
+    /// Say 503, do nothing, and say so.
+    Unavailable,
+    /// Do it, then say 503 without an outcome, as a proxy in front would.
+    UnavailableAfterCommit,
+}
+
+/// The faults to come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Queue(Arc<Mutex<VecDeque<Fault>>>);
+
+impl Queue {
+    fn take(&self) -> Fault {
+        self.with(|faults| faults.pop_front().unwrap_or(Fault::None))
+    }
+
+    fn replace(&self, new: Vec<Fault>) {
+        self.with(|faults| *faults = new.into());
+    }
+
+    fn list(&self) -> Vec<Fault> {
+        self.with(|faults| faults.iter().copied().collect())
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut VecDeque<Fault>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The routes that set the switches.
+pub(crate) fn routes(queue: Queue) -> Router<Context> {
+    let set = async |State(queue): State<Queue>, body: Bytes| match serde_json::from_slice(&body) {
+        Ok(faults) => {
+            queue.replace(faults);
+            StatusCode::NO_CONTENT.into_response()
+        }
+        Err(error) => not_faults(&error).into_response(),
+    };
+    let list = async |State(queue): State<Queue>| Json(queue.list());
+    Router::new()
+        .route("/faults", get(list).put(set).with_state(queue))
+        .route("/shop", delete(clear))
+}
+
+/// The layer that applies them.
+pub(crate) async fn apply(
+    State((queue, context)): State<(Queue, Context)>,
+    Extension(hang_up): Extension<HangUp>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if request.method() != Method::POST {
+        return next.run(request).await;
+    }
+    let fault = queue.take();
+    match fault {
+        Fault::DropBefore => return hang_up.now().await,
+        Fault::Unavailable => {
+            return unavailable()
+                .with_outcome(Outcome::NotExecuted)
+                .into_response();
+        }
+        _ => {}
+    }
+    let request = match whole(request, fault).await {
+        Ok(request) => request,
+        Err(reply) => return reply.into_response(),
+    };
+    // As a task: an attempt that is delayed arrives late even if its caller has left by then.
+    let work = context.tasks.spawn(async move {
+        if let Fault::DelayBefore(ms) = fault {
+            sleep(Duration::from_millis(ms)).await;
+        }
+        let response = next.run(request).await;
+        if let Fault::DelayAfter(ms) = fault {
+            sleep(Duration::from_millis(ms)).await;
+        }
+        response
+    });
+    let response = work.await;
+    match (fault, response) {
+        (Fault::DropAfterCommit, _) => hang_up.now().await,
+        (Fault::UnavailableAfterCommit, _) => unavailable().into_response(),
+        (_, Ok(response)) => response,
+        (_, Err(error)) => Reply::from(Failure::Unknown(error.into())).into_response(),
+    }
+}
+
+/// The request with its whole body, so that it no longer depends on its connection.
+async fn whole(request: Request, fault: Fault) -> Result<Request, Reply> {
+    let (parts, body) = request.into_parts();
+    let mut whole = Request::from_parts(parts.clone(), Body::empty());
+    let request = Request::from_parts(parts, body);
+    let body = Bytes::from_request(request, &())
+        .await
+        .map_err(body_problem)?;
+    *whole.body_mut() = Body::from(body);
+    whole.extensions_mut().insert(fault);
+    Ok(whole)
+}
+
+async fn clear(State(context): State<Context>) -> Result<StatusCode, Reply> {
+    let clear = async {
+        let mut transaction = context.database.begin().await?;
+        sql::shop::clear(&mut transaction).await?;
+        sql::ledger::clear(&mut transaction).await?;
+        transaction.commit().await
+    };
+    clear
+        .await
+        .map_err(|error: sqlx::Error| Reply::from(Failure::Unknown(error.into())))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn unavailable() -> Reply {
+    let detail = "The shop is not available at the moment. Send the same request again.";
+    Reply::from(Problem::new(503, "unavailable", "Not available", detail)).with_retry_after(1)
+}
+
+fn not_faults(error: &serde_json::Error) -> Reply {
+    let detail = format!("The body is not a list of faults: {error}.");
+    Reply::from(Problem::new(
+        400,
+        "faults_invalid",
+        "This is not a list of faults",
+        detail,
+    ))
+}

@@ -1,0 +1,238 @@
+//! Routes and handlers.
+//!
+//! **Invariant: every answer to an operation says what became of it (`Idempotency-Outcome`), or is
+//! not sure.** That is the one header the gate believes.
+
+mod reply;
+mod signed;
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, Extension, Path, Query, State};
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use oncegate_core::key::Key;
+use oncegate_core::ledger::State as Became;
+use oncegate_core::outcome::Outcome;
+use oncegate_core::signature::Secrets;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio_util::task::TaskTracker;
+
+pub(crate) use self::reply::Reply;
+use self::signed::Signed;
+use crate::clock::now_ms;
+use crate::faults::{self, Fault};
+use crate::ledger::{Effect, Failure, Ledger, Verdict};
+use crate::problem::Problem;
+use crate::shop;
+use crate::sql::{self, Database};
+
+/// The largest body of a request. An order with the longest cart has about 2 KB.
+const MAX_BODY: usize = 64 * 1024;
+
+/// What handlers share.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) database: Database,
+    pub(crate) ledger: Ledger,
+    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) tasks: TaskTracker,
+}
+
+/// The whole origin.
+pub(crate) fn router(context: Context, with_faults: bool) -> Router {
+    let mut orders = post(place_order).get(list_orders);
+    let mut router = Router::new();
+    if with_faults {
+        let queue = faults::Queue::default();
+        let state = (queue.clone(), context.clone());
+        orders = orders.layer(middleware::from_fn_with_state(state, faults::apply));
+        router = router.merge(faults::routes(queue));
+    }
+    router
+        .route("/orders", orders)
+        .route("/orders/{id}", get(show_order))
+        .route("/catalog", get(catalog))
+        .route("/health", get(health))
+        .route("/.oncegate/ledger/probe", post(probe))
+        .route("/.oncegate/ledger/cancel", post(cancel))
+        .fallback(not_found)
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .with_state(context)
+}
+
+/// Places an order, once.
+async fn place_order(
+    State(context): State<Context>,
+    Signed(call): Signed,
+    fault: Option<Extension<Fault>>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Reply, Reply> {
+    let body = body.map_err(body_problem)?;
+    let fault = fault.map_or(Fault::None, |Extension(fault)| fault);
+    // As a task of its own: when the gate's connection closes, this handler is dropped, but the
+    // operation goes on, commits, and its answer is found by the next attempt. Stopping it would be
+    // safe as well (it rolls back), but would turn each lost connection into work to be repeated.
+    let Context { ledger, tasks, .. } = context;
+    let work = tasks.spawn(async move {
+        let key = call.key.clone();
+        ledger
+            .once(&call, |connection| {
+                Box::pin(place(connection, key, body, fault))
+            })
+            .await
+    });
+    let verdict = work
+        .await
+        .map_err(|error| Failure::Unknown(error.into()))??;
+    Ok(verdict.into())
+}
+
+/// The effect of an order, and of the fault it met.
+async fn place(
+    connection: &mut sql::Connection,
+    key: Key,
+    body: Bytes,
+    fault: Fault,
+) -> Result<Effect, Failure> {
+    let effect = shop::place(connection, &key, &body, now_ms()).await?;
+    match fault {
+        Fault::DelayWithin(ms) => tokio::time::sleep(std::time::Duration::from_millis(ms)).await,
+        Fault::Fail => return Err(Failure::Unknown("a fault was asked for".into())),
+        Fault::Refuse => return Ok(shop::card_declined()),
+        _ => {}
+    }
+    Ok(effect)
+}
+
+async fn probe(State(context): State<Context>, Signed(call): Signed) -> Result<Reply, Reply> {
+    let state = context.ledger.probe(&call).await?;
+    // Nothing is settled: an attempt may be open, or on its way. Only a cancel can rule that out.
+    Ok(Reply::of_state(
+        state.map_or(Outcome::Unknown, Became::outcome),
+    ))
+}
+
+async fn cancel(State(context): State<Context>, Signed(call): Signed) -> Result<Reply, Reply> {
+    let ledger = context.ledger;
+    let work = context
+        .tasks
+        .spawn(async move { ledger.cancel(&call).await });
+    let state = work.await.map_err(|error| Failure::Unknown(error.into()))?;
+    // A cancel that fails says nothing about the operation, least of all *not executed*.
+    let state = state.map_err(|failure| match failure {
+        Failure::NotExecuted(cause) => Failure::Unknown(cause),
+        failure => failure,
+    })?;
+    Ok(Reply::of_state(state.outcome()))
+}
+
+async fn catalog(State(context): State<Context>) -> Result<Json<Value>, Reply> {
+    let products = sql::shop::products(&context.database)
+        .await
+        .map_err(unreadable)?;
+    Ok(Json(
+        json!({ "currency": shop::CURRENCY, "products": products }),
+    ))
+}
+
+#[derive(Deserialize)]
+struct Filter {
+    request_id: Option<String>,
+}
+
+async fn list_orders(
+    State(context): State<Context>,
+    Query(filter): Query<Filter>,
+) -> Result<Json<Value>, Reply> {
+    let orders = sql::shop::orders(&context.database, filter.request_id.as_deref())
+        .await
+        .map_err(unreadable)?;
+    Ok(Json(json!({ "orders": orders })))
+}
+
+async fn show_order(
+    State(context): State<Context>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Reply> {
+    match sql::shop::order(&context.database, &id)
+        .await
+        .map_err(unreadable)?
+    {
+        Some(order) => Ok(Json(json!({ "order": order }))),
+        None => Err(Problem::new(
+            404,
+            "order_not_found",
+            "No such order",
+            "There is no order of this id.",
+        )
+        .into()),
+    }
+}
+
+async fn health() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+async fn not_found() -> Reply {
+    Problem::new(
+        404,
+        "not_found",
+        "Nothing here",
+        "There is nothing at this address.",
+    )
+    .into()
+}
+
+/// A body that was not read whole. Nothing was done for it.
+pub(crate) fn body_problem(rejection: BytesRejection) -> Reply {
+    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        let detail = format!("The body is larger than {MAX_BODY} bytes. Send a smaller one.");
+        return Problem::new(413, "request_too_large", "The body is too large", detail).into();
+    }
+    let detail = "The body ended early. Send the same request again.";
+    Reply::from(Problem::new(
+        400,
+        "body_incomplete",
+        "The body is incomplete",
+        detail,
+    ))
+    .with_outcome(Outcome::NotExecuted)
+}
+
+/// For questions that concern no operation.
+fn unreadable(error: sqlx::Error) -> Reply {
+    reply::log(&error);
+    let detail = "The shop's database cannot be read at the moment.";
+    Problem::new(503, "unreadable", "Not available", detail).into()
+}
+
+impl From<Verdict> for Reply {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Cancelled => Self::from(Problem::new(
+                410,
+                "operation_cancelled",
+                "The operation was cancelled",
+                "It was cancelled before it had an effect. Begin a new one with a new key.",
+            ))
+            .with_outcome(Outcome::Cancelled),
+            Verdict::Executed(answer) => Self::from(answer).with_outcome(Outcome::Executed),
+            Verdict::OtherFingerprint(state) => Self::from(Problem::new(
+                422,
+                "key_reused",
+                "The key belongs to another request",
+                format!(
+                    "An operation with this key asked for something else and was {}.",
+                    state.as_str()
+                ),
+            ))
+            .with_outcome(state.outcome()),
+            Verdict::Refused(answer) => Self::from(answer).with_outcome(Outcome::Refused),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! An answer and what it says of the operation.
+
+use std::error::Error;
+use std::io::Write;
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use oncegate_core::header::IDEMPOTENCY_OUTCOME;
+use oncegate_core::outcome::Outcome;
+
+use crate::ledger::{Answer, Failure};
+use crate::problem::Problem;
+
+const OUTCOME: HeaderName = HeaderName::from_static(IDEMPOTENCY_OUTCOME);
+
+/// An answer, and what it says of the operation. Without an outcome it proves nothing.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    answer: Answer,
+    outcome: Option<Outcome>,
+    retry_after_s: Option<u32>,
+}
+
+impl Reply {
+    /// What probe and cancel say.
+    pub(crate) fn of_state(outcome: Outcome) -> Self {
+        Self::from(Answer {
+            status: 200,
+            headers: vec![(CONTENT_TYPE.to_string(), "application/json".into())],
+            body: format!("{{\"outcome\":\"{outcome}\"}}").into_bytes(),
+        })
+        .with_outcome(outcome)
+    }
+
+    pub(crate) fn with_outcome(self, outcome: Outcome) -> Self {
+        Self {
+            outcome: Some(outcome),
+            ..self
+        }
+    }
+
+    pub(crate) fn with_retry_after(self, seconds: u32) -> Self {
+        Self {
+            retry_after_s: Some(seconds),
+            ..self
+        }
+    }
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        Self {
+            answer,
+            outcome: None,
+            retry_after_s: None,
+        }
+    }
+}
+
+impl From<Problem> for Reply {
+    fn from(problem: Problem) -> Self {
+        problem.to_answer().into()
+    }
+}
+
+impl From<Failure> for Reply {
+    fn from(failure: Failure) -> Self {
+        log(&failure);
+        match failure {
+            Failure::InProgress => Self::from(Problem::new(
+                409,
+                "in_progress",
+                "Another attempt is at work",
+                "Another attempt holds the key. Send the same request again a little later.",
+            ))
+            .with_outcome(Outcome::InProgress)
+            .with_retry_after(1),
+            Failure::NotExecuted(_) => Self::from(Problem::new(
+                503,
+                "not_executed",
+                "Something went wrong",
+                "Nothing was done. Send the same request again.",
+            ))
+            .with_outcome(Outcome::NotExecuted)
+            .with_retry_after(1),
+            Failure::Unknown(_) => Self::from(Problem::new(
+                500,
+                "internal_error",
+                "Something went wrong",
+                "It is not known whether anything was done. Send the same request again with the same key.",
+            )),
+        }
+    }
+}
+
+/// Tells the operator. A log that nobody reads any more is no reason to stop serving.
+pub(super) fn log(error: &dyn Error) {
+    let _ = writeln!(std::io::stderr(), "{error}");
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.answer.body));
+        *response.status_mut() =
+            StatusCode::from_u16(self.answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        for (name, value) in self.answer.headers {
+            // They were stored by this program, so they are names and values of headers.
+            if let (Ok(name), Ok(value)) =
+                (HeaderName::try_from(name), HeaderValue::try_from(value))
+            {
+                headers.append(name, value);
+            }
+        }
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(outcome) = self.outcome {
+            headers.insert(OUTCOME, HeaderValue::from_static(outcome.as_str()));
+        }
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}

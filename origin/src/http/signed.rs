@@ -1,0 +1,92 @@
+//! A call that comes from the gate (L1).
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use oncegate_core::fingerprint::Fingerprint;
+use oncegate_core::header;
+use oncegate_core::key::{Key, KeyKind};
+use oncegate_core::signature::Claims;
+
+use super::{Context, Reply};
+use crate::clock::now_ms;
+use crate::ledger::Call;
+use crate::problem::Problem;
+
+/// What the gate asks for. The signature check is the only constructor.
+pub(crate) struct Signed(pub(crate) Call);
+
+impl FromRequestParts<Context> for Signed {
+    type Rejection = Reply;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, Reply> {
+        let claims = claims(parts)?;
+        let signature = single(&parts.headers, header::SIGNATURE)?;
+        if signature.is_empty() {
+            return Err(not_signed("there is no Oncegate-Signature"));
+        }
+        context
+            .secrets
+            .verify(now_ms(), signature, &claims)
+            .map_err(|error| not_signed(&error.to_string()))?;
+        call(&claims).map(Self)
+    }
+}
+
+/// The signed values, exactly as they were sent. No route is nested, so the URI is the original one.
+fn claims(parts: &Parts) -> Result<Claims<'_>, Reply> {
+    let headers = &parts.headers;
+    Ok(Claims {
+        method: parts.method.as_str(),
+        path_and_query: parts
+            .uri
+            .path_and_query()
+            .map_or("", |value| value.as_str()),
+        key: single(headers, header::IDEMPOTENCY_KEY)?,
+        attempt: single(headers, header::ATTEMPT)?,
+        operation: single(headers, header::OPERATION)?,
+        key_kind: single(headers, header::KEY_KIND)?,
+        fingerprint: single(headers, header::FINGERPRINT)?,
+    })
+}
+
+/// The value of a header, empty if there is none. A second line would not be covered by the
+/// signature, so it is an error.
+fn single<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<&'a str, Reply> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(""),
+        (Some(value), None) => value
+            .to_str()
+            .map_err(|_| not_signed(&format!("{name} is not printable ASCII"))),
+        (Some(_), Some(_)) => Err(not_signed(&format!("{name} is sent twice"))),
+    }
+}
+
+fn call(claims: &Claims<'_>) -> Result<Call, Reply> {
+    Ok(Call {
+        key: Key::parse(claims.key)
+            .map_err(|error| malformed(&format!("Idempotency-Key: {error}")))?,
+        fingerprint: Fingerprint::parse(claims.fingerprint)
+            .ok_or_else(|| malformed("Oncegate-Fingerprint: it has 64 hexadecimal digits"))?,
+        kind: KeyKind::parse(claims.key_kind)
+            .ok_or_else(|| malformed("Oncegate-Key-Kind: it is client, token or generated"))?,
+    })
+}
+
+/// It carries no outcome: who is not the gate learns nothing about a key.
+fn not_signed(why: &str) -> Reply {
+    let detail = format!("Orders are taken from the gate only, and {why}.");
+    Problem::new(
+        401,
+        "signature_invalid",
+        "This call does not come from the gate",
+        detail,
+    )
+    .into()
+}
+
+fn malformed(what: &str) -> Reply {
+    let detail = format!("A signed header is malformed. {what}.");
+    Problem::new(400, "call_invalid", "The gate's call is malformed", detail).into()
+}

@@ -1,0 +1,187 @@
+//! Connections: accepting them, hanging up on them, and ending in time.
+//!
+//! **Invariant: a caller that leaves does not stop an operation, and a shutdown does not halve one.**
+//! Operations run as tasks of their own, apart from the connection that asked for them. At shutdown
+//! they get [`GRACE`] to end; what is still open then is dropped with the process, and the database
+//! rolls its transaction back.
+
+use std::future::pending;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::Extensions;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use oncegate_core::signature::Secrets;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::http::{self, Context};
+use crate::ledger::Ledger;
+use crate::sql::Database;
+
+/// How long open calls may go on after a shutdown began.
+pub const GRACE: Duration = Duration::from_secs(1);
+
+/// Longer than any client keeps a connection that it may use again: a server that closes first can
+/// meet a request that is already on its way, and nobody knows then what became of it.
+const IDLE: Duration = Duration::from_secs(120);
+
+/// What an origin needs to start.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a setting left out must be a compile error"
+)]
+pub struct Config {
+    /// Where to listen. Port 0 takes any free one.
+    pub listen: SocketAddr,
+    /// `sqlite:<path>`
+    pub database: String,
+    /// The secrets that the gate signs with.
+    pub secrets: Secrets,
+    /// Whether things may be broken on purpose.
+    pub faults: bool,
+}
+
+/// An origin that listens.
+#[derive(Debug)]
+pub struct Origin {
+    listener: TcpListener,
+    database: Database,
+    router: Router,
+    tasks: TaskTracker,
+}
+
+impl Origin {
+    /// Opens the database and starts to listen.
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be opened, or the address cannot be listened on.
+    pub async fn bind(config: Config) -> io::Result<Self> {
+        let database = Database::open(&config.database).await.map_err(|error| {
+            io::Error::other(format!(
+                "cannot open the database {}: {error}",
+                config.database
+            ))
+        })?;
+        let listener = TcpListener::bind(config.listen).await.map_err(|error| {
+            io::Error::new(
+                error.kind(),
+                format!("cannot listen on {}: {error}", config.listen),
+            )
+        })?;
+        let tasks = TaskTracker::new();
+        let router = http::router(
+            Context {
+                ledger: Ledger::new(database.clone()),
+                database: database.clone(),
+                secrets: Arc::new(config.secrets),
+                tasks: tasks.clone(),
+            },
+            config.faults,
+        );
+        Ok(Self {
+            listener,
+            database,
+            router,
+            tasks,
+        })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    ///
+    /// The socket has no address.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `shutdown` resolves, then ends within [`GRACE`] and a moment.
+    pub async fn serve(self, shutdown: impl Future<Output = ()>) {
+        let stopping = CancellationToken::new();
+        let accepting = async {
+            loop {
+                match self.listener.accept().await {
+                    Ok((stream, _)) => {
+                        let connection = connection(stream, self.router.clone(), stopping.clone());
+                        self.tasks.spawn(connection);
+                    }
+                    // Out of file descriptors, mostly: those that are in use will be free again.
+                    Err(_) => sleep(Duration::from_millis(50)).await,
+                }
+            }
+        };
+        tokio::select! {
+            () = accepting => {}
+            () = shutdown => {}
+        }
+        stopping.cancel();
+        self.tasks.close();
+        // Whatever does not end in time ends with the process.
+        let _ = timeout(GRACE, self.tasks.wait()).await;
+        let _ = timeout(GRACE / 2, self.database.close()).await;
+    }
+}
+
+/// Closes the connection that a request came on, without another byte.
+#[derive(Clone, Debug)]
+pub(crate) struct HangUp(CancellationToken);
+
+impl HangUp {
+    /// Never resolves: the connection, and with it whoever waits here, is gone.
+    pub(crate) async fn now<T>(self) -> T {
+        self.0.cancel();
+        pending().await
+    }
+}
+
+async fn connection(stream: TcpStream, router: Router, stopping: CancellationToken) {
+    let hang_up = HangUp(CancellationToken::new());
+    let hung_up = hang_up.0.clone();
+    // Small answers must not wait for the acknowledgement of earlier ones.
+    let _ = stream.set_nodelay(true);
+    let service = tower_service(router, hang_up);
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    tokio::pin!(serving);
+    tokio::select! {
+        // An error here is the client's: it sent no HTTP, or left.
+        _ = &mut serving => return,
+        () = hung_up.cancelled() => return,
+        () = stopping.cancelled() => serving.as_mut().graceful_shutdown(),
+    }
+    tokio::select! {
+        _ = &mut serving => {}
+        () = hung_up.cancelled() => {}
+    }
+}
+
+/// Gives every request the means to hang up.
+fn tower_service(
+    router: Router,
+    hang_up: HangUp,
+) -> impl tower::Service<
+    Request<Incoming>,
+    Response = axum::response::Response,
+    Error = std::convert::Infallible,
+    Future: Send,
+> + Clone {
+    tower::util::MapRequest::new(router, move |mut request: Request<Incoming>| {
+        let extensions: &mut Extensions = request.extensions_mut();
+        extensions.insert(hang_up.clone());
+        request.map(axum::body::Body::new)
+    })
+}
