@@ -119,7 +119,7 @@ mod tests {
         [assets]
         directory = "./target/site"
         [vars]
-        ORIGIN = "http://127.0.0.1:8788"
+        ORIGIN_URL = "http://127.0.0.1:8788"
         [[vars.ROUTES]]
         name = "orders"
         methods = ["POST"]
@@ -153,7 +153,7 @@ mod tests {
             Some("/src/target/site")
         );
         assert_eq!(
-            config["vars"]["ORIGIN"].as_str(),
+            config["vars"]["ORIGIN_URL"].as_str(),
             Some("http://127.0.0.1:9001")
         );
         assert!(!config.contains_key("build"));

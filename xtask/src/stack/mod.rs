@@ -169,11 +169,7 @@ impl Stack {
         let text = fs::read_to_string(&source)
             .with_context(|| format!("cannot read {}", source.display()))?;
         let made = config::for_stack(&text, self.project.root(), &self.origin_url(), overrides)?;
-        write(&self.state.join("wrangler.toml"), &made)?;
-        write(
-            &self.state.join(".dev.vars"),
-            &format!("ONCEGATE_SIGNING_SECRETS={}\n", self.secrets),
-        )
+        write(&self.state.join("wrangler.toml"), &made)
     }
 
     /// The registry folder is the stack's own: through the shared one a gate would reach another stack's gate by its name.
@@ -271,15 +267,29 @@ fn empty(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The secret between gate and origin, drawn once for each state folder.
+/// The gate's secrets, drawn once for each state folder in the file that `wrangler dev` reads; returns the one that it
+/// shares with the origin. Drawn again, they would make every stored operation unknown to the gate.
 fn signing_secrets(state: &Path) -> Result<String> {
-    let file = state.join("signing-secrets");
-    if let Ok(secrets) = fs::read_to_string(&file) {
-        return Ok(secrets);
+    let file = state.join(".dev.vars");
+    if !file.exists() {
+        let (identity, signing) = (random_hex()?, random_hex()?);
+        write(
+            &file,
+            &format!("IDENTITY_SECRET={identity}\nSIGNING_SECRETS=local={signing}\n"),
+        )?;
     }
-    let secrets = format!("local={}", random_hex()?);
-    write(&file, &secrets)?;
-    Ok(secrets)
+    let secrets =
+        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let signing = secrets
+        .lines()
+        .find_map(|line| line.strip_prefix("SIGNING_SECRETS="))
+        .map(str::to_owned);
+    signing.with_context(|| {
+        format!(
+            "{} holds no SIGNING_SECRETS: remove the folder",
+            file.display()
+        )
+    })
 }
 
 /// 128 random bits in hexadecimal.
