@@ -1,0 +1,129 @@
+/**
+ * Wires the page together. Everything that can fail on its own (catalogue, switches, timeline) may fail without
+ * stopping the till; if the till itself cannot start, the page says so instead of showing a dead button.
+ */
+
+import { createCardForm } from "./card.js";
+import { createCart } from "./cart.js";
+import { byId } from "./dom.js";
+import { createFaults } from "./faults.js";
+import { applyLanguage, language, onLanguage, setLanguage, t } from "./i18n.js";
+import { createMistakes } from "./mistakes.js";
+import { createResult } from "./result.js";
+import { createShop } from "./shop.js";
+import { createStrip } from "./strip.js";
+import { createWitness } from "./witness.js";
+
+const LOCKED_PHASES = new Set(["paying", "resumed", "recheck", "ask", "unknown"]);
+
+const cart = createCart();
+const form = createCardForm({ cart });
+const shop = createShop({ cart });
+const strip = createStrip({ cart });
+const witness = createWitness({
+  onAttempt: (key, { attempts, state }) => strip.add("gate", "attempt", { key, attempts, state }),
+  onCharge: (key, order) => strip.add("charge", "charge", { key, cents: order.total_cents, currency: order.currency }),
+});
+const faults = createFaults({ onRestocked: restocked });
+const result = createResult({ shop, onNewOrder: newOrder, onCheckAgain: checkAgain });
+let checkout = null;
+
+/** One line of the timeline per event of the SDK, and the words for it in the status line. */
+const reactions = {
+  "click-coalesced": () => strip.held(),
+  send: ({ send, key }) => {
+    strip.add("send", "send", { send, key });
+    if (send > 1) result.say("status_retrying", { sends: send });
+  },
+  answer: ({ status, idempotencyStatus }) => strip.add("gate", "answer", { status, idempotencyStatus }),
+  "network-error": () => strip.add("send", "lost"),
+  wait: ({ waitMs }) => {
+    const seconds = (waitMs / 1000).toFixed(1);
+    strip.add("send", "wait", { seconds });
+    result.say("status_waiting", { seconds });
+  },
+};
+
+function onPhase(phase) {
+  const locked = LOCKED_PHASES.has(phase.name);
+  shop.lock(locked);
+  form.lock(locked);
+  if (phase.name === "ask") form.askAgain();
+  result.show(phase);
+  if (phase.name === "resumed" && !strip.isEmpty()) strip.add("click", "reload");
+  if (phase.told) afterPayment(phase.name);
+}
+
+function afterPayment(outcome) {
+  strip.add("click", outcome);
+  faults.refresh();
+  shop.load();
+}
+
+/** The form's submit event: a click on Pay, Enter in a field, or a mistake made on purpose. */
+function pressPay(event) {
+  event.preventDefault();
+  strip.click();
+  const open = checkout.phase.name === "paying" || (shop.total() > 0 && form.check());
+  if (!open || !checkout.pay()) strip.held();
+}
+
+/** The shop's books are empty: an order that was paid is no more, so its receipt goes too. */
+function restocked() {
+  if (checkout.phase.name === "done") cart.renew();
+  shop.load();
+}
+
+function newOrder() {
+  cart.renew();
+  byId("pay").focus();
+}
+
+function checkAgain() {
+  byId("pay").focus();
+  checkout.pay();
+}
+
+function redraw() {
+  shop.refresh();
+  form.refresh();
+  result.render();
+}
+
+function changeLanguage() {
+  shop.build();
+  form.refresh();
+  result.render();
+  strip.render();
+  faults.render();
+  for (const name of ["en", "zh"]) byId(`lang-${name}`).setAttribute("aria-pressed", String(language() === name));
+}
+
+async function startTill() {
+  const { createCheckout } = await import("./checkout.js");
+  checkout = createCheckout({ cart, form, witness, onPhase, onEvent: (event) => reactions[event.type]?.(event) });
+  cart.on("renewed", (closed) => {
+    strip.clear();
+    checkout.begin(closed);
+  });
+  cart.on("paidElsewhere", checkout.showReceipt);
+  createMistakes({ pay: byId("pay"), faults, beforeEach: () => checkout.phase.name === "done" && cart.renew() });
+  byId("form").addEventListener("submit", pressPay);
+  byId("pay").disabled = false;
+  byId("boot").remove();
+  addEventListener("pageshow", (event) => event.persisted && checkout.reconcile());
+  await checkout.reconcile();
+}
+
+function sayThatTheTillIsClosed(error) {
+  const boot = byId("boot");
+  boot.textContent = t("bootBecause", { reason: error.message });
+  boot.classList.add("now");
+}
+
+onLanguage(changeLanguage);
+for (const name of ["en", "zh"]) byId(`lang-${name}`).addEventListener("click", () => setLanguage(name));
+cart.on("changed", redraw);
+applyLanguage();
+shop.load();
+startTill().catch(sayThatTheTillIsClosed);

@@ -1,0 +1,130 @@
+/**
+ * The payment: everything that the page does with the Oncegate SDK.
+ *
+ * Invariant: a cart has one intent, an intent has one payment number at a time, and only the SDK draws it. Whatever the
+ * visitor clicks ends in `og.submit` with that intent; this module never decides by itself that a payment failed.
+ */
+
+import { createOncegate } from "/oncegate/index.js";
+import { recall, remember } from "./storage.js";
+
+/** Clicks that follow a refusal this closely were meant for the payment before it, not for a new one. */
+const STRAY_CLICK_MS = 600;
+
+/**
+ * `phase.name` is one of idle, paying, resumed, recheck, ask, done, failed, unknown; `onPhase` is told each change.
+ * @param {{ cart: any, form: any, witness: any, onPhase: (phase: any) => void, onEvent: (event: any) => void }} page
+ */
+export function createCheckout({ cart, form, witness, onPhase, onEvent }) {
+  const og = createOncegate();
+  let phase = { name: "idle" };
+  let running = null;
+  let settling = false;
+  let quietUntil = 0;
+
+  og.addEventListener("oncegate", ({ detail }) => {
+    if (detail.intent !== cart.intent) return;
+    if (detail.key && detail.type === "send") witness.watch(detail.key);
+    onEvent(detail);
+  });
+
+  function enter(next) {
+    phase = next;
+    if (next.name === "failed") quietUntil = performance.now() + STRAY_CLICK_MS;
+    onPhase(next);
+  }
+
+  /** Pays, or joins the payment that is already running. Says whether the click reached the SDK. */
+  function pay() {
+    if (settling || phase.name === "done" || performance.now() < quietUntil) return false;
+    submit(phase.name === "unknown" ? "recheck" : "paying");
+    return true;
+  }
+
+  function submit(name) {
+    const payment = og.submit({
+      intent: cart.intent,
+      url: "/orders",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ cart: cart.lines(), card: form.card(), email: cart.email }),
+    });
+    if (payment === running) return;
+    running = payment;
+    remember("attempt", { intent: cart.intent, testCard: form.testCard() });
+    enter({ name });
+    const { intent } = cart;
+    payment.catch((error) => ({ outcome: "unknown", intent, key: og.state(intent).key, error })).then((result) => settle(payment, result));
+  }
+
+  async function settle(payment, result) {
+    if (payment !== running) return;
+    settling = true;
+    const next = await phaseOf(result);
+    settling = false;
+    if (payment !== running) return;
+    running = null;
+    witness.rest();
+    if (next.name !== "unknown") remember("attempt", null);
+    if (next.name === "done") cart.keepReceipt(next);
+    enter({ ...next, told: true });
+  }
+
+  async function phaseOf(result) {
+    const books = await witness.look(result.key);
+    const { outcome, key, sends } = result;
+    if (outcome === "unknown") return { name: "unknown", key, sends };
+    const body = await bodyOf(result);
+    if (outcome === "failed") return { name: "failed", key, sends, code: body?.code ?? null, reason: result.reason };
+    const order = books.orders?.[0] ?? body?.order ?? null;
+    return { name: "done", key, sends, order, charges: books.orders?.length ?? null, changed: result.changed };
+  }
+
+  /** After a load, or when the browser brings the page back from its cache: continue where this cart stands. */
+  async function reconcile() {
+    if (running) return;
+    const receipt = cart.receipt();
+    if (receipt) return enter(receipt);
+    const { phase: known, key } = og.state(cart.intent);
+    if (known === "executed") return submit("resumed");
+    if (og.pending().some((open) => open.intent === cart.intent)) return resume(key);
+    enter({ name: "idle" });
+  }
+
+  /** The same payload can be made again only if its card is one of the test cards; a visitor's own card is not kept. */
+  async function resume(key) {
+    const attempt = recall("attempt");
+    enter({ name: "resumed", key });
+    if (attempt?.intent === cart.intent && attempt.testCard) {
+      form.fill(attempt.testCard);
+      return submit("resumed");
+    }
+    const { gate } = await witness.look(key);
+    if (running) return;
+    if (gate?.executed === true) submit("resumed");
+    else enter({ name: "ask", key });
+  }
+
+  return {
+    pay,
+    reconcile,
+    get phase() { return phase; },
+    /** The cart has a new id. `closed` is the intent of the old one, if it was closed in this tab. */
+    begin(closed) {
+      if (closed && og.state(closed).phase === "executed") og.end(closed);
+      running = null;
+      witness.rest();
+      enter({ name: "idle" });
+    },
+    /** Another tab of this browser has paid this cart. */
+    showReceipt: (receipt) => !running && enter({ ...receipt, elsewhere: true }),
+  };
+}
+
+async function bodyOf(result) {
+  if (result.problem) return result.problem;
+  try {
+    return await result.response.clone().json();
+  } catch {
+    return null;
+  }
+}
