@@ -25,7 +25,7 @@ const witness = createWitness({
   onCharge: (key, order) => strip.add("charge", "charge", { key, cents: order.total_cents, currency: order.currency }),
 });
 const faults = createFaults({ onRestocked: restocked });
-const result = createResult({ shop, onNewOrder: newOrder, onCheckAgain: checkAgain });
+const result = createResult({ shop, words: (phase) => checkout.words(phase, language()), onNewOrder: newOrder, onCheckAgain: checkAgain });
 let checkout = null;
 
 /** One line of the timeline per event of the SDK, and the words for it in the status line. */

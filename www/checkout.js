@@ -5,7 +5,7 @@
  * visitor clicks ends in `og.submit` with that intent; this module never decides by itself that a payment failed.
  */
 
-import { createOncegate } from "/oncegate/index.js";
+import { createOncegate, messages } from "/oncegate/index.js";
 import { recall, remember } from "./storage.js";
 
 /** Clicks that follow a refusal this closely were meant for the payment before it, not for a new one. */
@@ -71,12 +71,13 @@ export function createCheckout({ cart, form, witness, onPhase, onEvent }) {
 
   async function phaseOf(result) {
     const books = await witness.look(result.key);
-    const { outcome, key, sends } = result;
-    if (outcome === "unknown") return { name: "unknown", key, sends };
+    const { outcome, reason, key, sends } = result;
+    const phase = { name: outcome, reason, key, sends };
+    if (outcome === "unknown") return phase;
     const body = await bodyOf(result);
-    if (outcome === "failed") return { name: "failed", key, sends, code: body?.code ?? null, reason: result.reason };
+    if (outcome === "failed") return { ...phase, code: body?.code ?? null };
     const order = books.orders?.[0] ?? body?.order ?? null;
-    return { name: "done", key, sends, order, charges: books.orders?.length ?? null, changed: result.changed };
+    return { ...phase, order, charges: books.orders?.length ?? null, changed: result.changed };
   }
 
   /** After a load, or when the browser brings the page back from its cache: continue where this cart stands. */
@@ -108,6 +109,8 @@ export function createCheckout({ cart, form, witness, onPhase, onEvent }) {
     pay,
     reconcile,
     get phase() { return phase; },
+    /** The SDK's words for how a payment ended: `{ title, text }`. */
+    words: ({ name, reason, changed, sends }, language) => messages({ outcome: name, reason, changed, sends }, language),
     /** The cart has a new id. `closed` is the intent of the old one, if it was closed in this tab. */
     begin(closed) {
       if (closed && og.state(closed).phase === "executed") og.end(closed);

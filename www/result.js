@@ -13,19 +13,21 @@ const OUTCOMES = { idle: "idle", paying: "checking", resumed: "checking", rechec
 const BUSY = new Set(["paying", "resumed", "recheck"]);
 const SETTLED = new Set(["done", "failed", "unknown"]);
 
-export function createResult({ shop, onNewOrder, onCheckAgain }) {
+/** `words` gives the SDK's texts for a phase that ended a payment; the page adds what only the shop knows. */
+export function createResult({ shop, words, onNewOrder, onCheckAgain }) {
   const button = byId("pay");
   const panel = byId("result");
   const status = byId("status");
   let phase = { name: "idle" };
-  let line = { key: "status_idle" };
+  let line = null;
 
   function show(next) {
     phase = next;
-    line = statusOf(next);
+    line = null;
     render();
   }
 
+  /** Says in the status line what the payment waits for; until the next phase. */
   function say(key, values) {
     line = { key, values };
     status.textContent = t(key, values);
@@ -40,17 +42,17 @@ export function createResult({ shop, onNewOrder, onCheckAgain }) {
     // The panel below says the same in large letters; the line is then only for those who listen.
     status.classList.toggle("unseen", SETTLED.has(phase.name));
     panel.dataset.outcome = OUTCOMES[phase.name];
-    panel.replaceChildren(...panelOf(phase, { onNewOrder, onCheckAgain }));
-    status.textContent = t(line.key, line.values);
+    panel.replaceChildren(...panelOf(phase, { words, onNewOrder, onCheckAgain }));
+    status.textContent = line ? t(line.key, line.values) : statusText(phase, words);
   }
 
   return { show, say, render };
 }
 
-function statusOf(phase) {
-  if (BUSY.has(phase.name)) return { key: `status_${phase.name}` };
-  if (phase.name === "idle" || phase.name === "ask") return { key: "status_idle" };
-  return { key: `${phase.name}_title` };
+function statusText(phase, words) {
+  if (BUSY.has(phase.name)) return t(`status_${phase.name}`);
+  if (phase.name === "failed") return t("failed_title");
+  return SETTLED.has(phase.name) ? words(phase).title : t("status_idle");
 }
 
 function buttonText({ name }, total) {
@@ -63,10 +65,11 @@ function panelOf(phase, actions) {
   return parts[phase.name]?.(phase, actions) ?? [];
 }
 
-function done({ order, sends, charges, changed, elsewhere }, { onNewOrder }) {
+function done(phase, { words, onNewOrder }) {
+  const { order, sends, charges, changed, elsewhere } = phase;
   return [
-    title("done_title"),
-    changed ? text(t("done_changed")) : null,
+    heading(words(phase).title),
+    changed ? text(words(phase).text) : null,
     order ? receipt(order) : null,
     charges === null ? null : el("p", { class: "stamp" }, elsewhere ? t("sumElsewhere", { charges }) : t("sum", { sends, charges })),
     elsewhere ? text(t("paidElsewhere")) : null,
@@ -84,27 +87,27 @@ function receipt(order) {
 
 function failed({ code }) {
   const known = `problem_${code}`;
-  return [title("failed_title"), text(t(hasText(known) ? known : "problem_other")), text(t("failed_again"))];
+  return [heading(t("failed_title")), text(t(hasText(known) ? known : "problem_other")), text(t("failed_again"))];
 }
 
-function unknown(_, { onCheckAgain }) {
+function unknown(phase, { words, onCheckAgain }) {
   return [
-    title("unknown_title"),
-    text(t("unknown_text")),
+    heading(words(phase).title),
+    text(words(phase).text),
     el("button", { type: "button", class: "second", "data-testid": "check-again", onclick: onCheckAgain }, t("checkAgain")),
   ];
 }
 
 function checking({ name }) {
-  return [title(name === "paying" ? "paying" : "checking_title"), text(t(`panel_${name}`))];
+  return [heading(t(name === "paying" ? "paying" : "checking_title")), text(t(`panel_${name}`))];
 }
 
 function ask() {
-  return [title("ask_title"), text(t("ask_text"))];
+  return [heading(t("ask_title")), text(t("ask_text"))];
 }
 
-function title(key) {
-  return el("h3", {}, t(key));
+function heading(words) {
+  return el("h3", {}, words);
 }
 
 function text(words) {

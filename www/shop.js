@@ -84,7 +84,7 @@ export function createShop({ cart }) {
 
 function productCard(product, step) {
   const name = nameOf(product);
-  const quantity = el("span", { class: "quantity", "data-testid": `qty-${product.sku}` });
+  const quantity = el("output", { class: "quantity", "data-testid": `qty-${product.sku}` });
   const stock = el("p", { class: "stock" });
   const less = stepper("−", t("less", { name }), `qty-minus-${product.sku}`, () => step(product, -1));
   const more = stepper("+", t("add", { name }), `qty-plus-${product.sku}`, () => step(product, 1));

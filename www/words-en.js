@@ -21,7 +21,6 @@ export const en = {
   soldOut: "sold out",
   add: ({ name }) => `One more: ${name}`,
   less: ({ name }) => `One less: ${name}`,
-  quantityOf: ({ name, quantity }) => `${name}: ${quantity}`,
 
   checkout: "Checkout",
   basketEmpty: "Your basket is empty. Take something from the shelf.",
@@ -55,8 +54,6 @@ export const en = {
   status_recheck: "Asking again with the same payment number.",
 
   result: "Result",
-  done_title: "Paid. Thank you!",
-  done_changed: "Your first order was already paid, so it was not charged again. The change you made since is not part of it: please make a new order for that.",
   orderNo: "Order",
   paymentNo: "Payment",
   sum: ({ sends, charges }) => `${many(sends, "send", "sends")}, ${many(charges, "charge", "charges")}`,
@@ -65,8 +62,6 @@ export const en = {
   newOrder: "Make a new order",
   failed_title: "You have not been charged",
   failed_again: "Nothing was ordered. You can change the card and pay again.",
-  unknown_title: "We are checking your payment. Do not pay again.",
-  unknown_text: "The shop has not said clearly whether your payment went through. Checking again uses the same payment number, so it cannot charge you twice.",
   checkAgain: "Check again",
   checking_title: "We are checking your payment",
   panel_paying: "You can click, wait or reload: this payment has one number and is charged at most once.",

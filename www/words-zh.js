@@ -19,7 +19,6 @@ export const zh = {
   soldOut: "已售罄",
   add: ({ name }) => `加一件：${name}`,
   less: ({ name }) => `减一件：${name}`,
-  quantityOf: ({ name, quantity }) => `${name}：${quantity} 件`,
 
   checkout: "结账",
   basketEmpty: "购物篮是空的，去货架上挑一件吧。",
@@ -53,8 +52,6 @@ export const zh = {
   status_recheck: "正用同一个支付号再次询问。",
 
   result: "结果",
-  done_title: "付款成功，谢谢惠顾！",
-  done_changed: "您之前的订单已经付过款，没有再次扣款。此后所做的改动不在其中，请另下一单。",
   orderNo: "订单号",
   paymentNo: "支付号",
   sum: ({ sends, charges }) => `发送 ${sends} 次，扣款 ${charges} 次`,
@@ -63,8 +60,6 @@ export const zh = {
   newOrder: "再下一单",
   failed_title: "没有扣款",
   failed_again: "订单未生成。您可以换一张卡再付一次。",
-  unknown_title: "正在核实您的付款，请勿再次支付。",
-  unknown_text: "商店还没有明确告知付款是否成功。再次查询使用同一个支付号，不会重复扣款。",
   checkAgain: "再查一次",
   checking_title: "正在核实您的付款",
   panel_paying: "点击、等待、刷新都可以：这笔付款只有一个支付号，最多扣款一次。",
