@@ -3,6 +3,7 @@
 
 mod groups;
 mod output;
+mod watcher;
 
 use std::fmt;
 use std::fs::File;
@@ -17,12 +18,14 @@ use crate::ui::Step;
 
 pub(crate) use groups::{end_everything, end_on_signals};
 use output::tail;
+use watcher::Watcher;
 
 /// A child that is ended, with all that it started, when this value is dropped.
 pub(crate) struct Process {
     name: &'static str,
     child: Child,
     log: PathBuf,
+    _watcher: Watcher,
 }
 
 impl Process {
@@ -30,10 +33,13 @@ impl Process {
     pub(crate) fn start(name: &'static str, command: &mut Command, log: &Path) -> Result<Self> {
         let out = create(log)?;
         command.stdout(out.try_clone()?).stderr(out);
+        let child = spawn(command)?;
+        let _watcher = Watcher::of(child.id())?;
         Ok(Self {
             name,
-            child: spawn(command)?,
+            child,
             log: log.to_owned(),
+            _watcher,
         })
     }
 
@@ -96,6 +102,7 @@ pub(crate) fn run_lines(
     on_line: impl FnMut(&str),
 ) -> Result<(ExitStatus, String)> {
     let (reader, mut child) = spawn_piped(command)?;
+    let _watcher = Watcher::of(child.id())?;
     let text = output::read_lines(reader, on_line);
     let status = child.wait();
     groups::end(child.id(), groups::GRACE);

@@ -79,6 +79,8 @@ pub(super) fn pure(project: &Project, tools: &Tools) -> Result<Tally> {
         .current_dir(project.root())
         .env_remove("RUSTUP_TOOLCHAIN")
         .env("CARGO_TARGET_DIR", &target);
+    // Link-time optimisation would drop what nobody calls before the linker can see it.
+    cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
     cargo.env(
         "RUSTFLAGS",
         "-Zpre-link-args=--whole-archive -Clink-arg=--no-gc-sections",
