@@ -1,0 +1,173 @@
+//! The switches that break things on purpose.
+
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+
+use crate::client::{Call, exchange, request};
+use crate::shop::Shop;
+
+#[tokio::test]
+async fn without_the_flag_there_are_no_switches() {
+    let shop = Shop::open().await;
+    for (method, path) in [("PUT", "/faults"), ("GET", "/faults"), ("DELETE", "/shop")] {
+        assert_eq!(
+            shop.plain(method, path, "[\"fail\"]").await.status,
+            404,
+            "{method} {path}"
+        );
+    }
+    assert_eq!(shop.send(&Call::order("k")).await.status, 201);
+}
+
+#[tokio::test]
+async fn each_order_takes_the_first_fault_signed_or_not() {
+    let shop = Shop::with_faults(r#"["none", "unavailable", {"delay_after": 1}]"#).await;
+    shop.plain("GET", "/orders", "").await;
+    assert_eq!(shop.plain("POST", "/orders", "").await.status, 401);
+    assert_eq!(
+        shop.plain("GET", "/faults", "").await.body,
+        br#"["unavailable",{"delay_after":1}]"#
+    );
+    assert_eq!(shop.plain("POST", "/orders", "").await.status, 503);
+    shop.set_faults("[\"refuse\"]").await;
+    assert_eq!(
+        shop.plain("GET", "/faults", "").await.body,
+        br#"["refuse"]"#
+    );
+    assert_eq!(
+        shop.plain("PUT", "/faults", "[\"explode\"]").await.code(),
+        "faults_invalid"
+    );
+    assert_eq!(
+        shop.plain("GET", "/faults", "").await.body,
+        br#"["refuse"]"#
+    );
+}
+
+#[tokio::test]
+async fn drop_after_commit_leaves_one_order_and_not_a_byte_of_an_answer() {
+    let shop = Shop::with_faults(r#"["drop_after_commit"]"#).await;
+    let answer = exchange(shop.address, &Call::order("k").request()).await;
+    assert_eq!(answer, b"");
+    assert_eq!(shop.books.executed().await, 1);
+    let again = shop
+        .send(&Call {
+            attempt: 2,
+            ..Call::order("k")
+        })
+        .await;
+    assert_eq!((again.status, again.outcome()), (201, Some("executed")));
+    assert_eq!(shop.books.executed().await, 1);
+}
+
+#[tokio::test]
+async fn drop_before_leaves_nothing() {
+    let shop = Shop::with_faults(r#"["drop_before"]"#).await;
+    assert_eq!(
+        exchange(shop.address, &Call::order("k").request()).await,
+        b""
+    );
+    assert_eq!(shop.books.executed().await, 0);
+    assert_eq!(shop.send(&Call::order("k")).await.status, 201);
+}
+
+#[tokio::test]
+async fn delays_are_on_their_side_of_the_commit() {
+    let shop = Shop::with_faults(r#"[{"delay_before": 400}, {"delay_after": 400}]"#).await;
+    for (key, committed) in [("a", 0), ("b", 2)] {
+        let started = Instant::now();
+        let call = Call::order(key);
+        let (response, executed) = tokio::join!(shop.send(&call), async {
+            sleep(Duration::from_millis(200)).await;
+            shop.books.executed().await
+        });
+        assert_eq!((response.status, executed), (201, committed), "{key}");
+        assert!(started.elapsed() >= Duration::from_millis(400));
+    }
+}
+
+#[tokio::test]
+async fn a_delayed_attempt_arrives_although_its_caller_left() {
+    let shop = Shop::with_faults(r#"[{"delay_before": 200}]"#).await;
+    let mut stream = TcpStream::connect(shop.address).await.unwrap();
+    stream.write_all(&Call::order("k").request()).await.unwrap();
+    sleep(Duration::from_millis(50)).await;
+    drop(stream);
+    assert_eq!(shop.books.executed().await, 0);
+    sleep(Duration::from_millis(400)).await;
+    assert_eq!(shop.books.executed().await, 1);
+}
+
+#[tokio::test]
+async fn l4_refuse_declines_any_card_for_good() {
+    let shop = Shop::with_faults(r#"["refuse"]"#).await;
+    let first = shop.send(&Call::order("k")).await;
+    assert_eq!((first.status, first.outcome()), (402, Some("refused")));
+    assert_eq!(shop.send(&Call::order("k")).await.stored(), first.stored());
+    assert_eq!(
+        (shop.books.executed().await, shop.books.stock("mug").await),
+        (0, 100)
+    );
+}
+
+#[tokio::test]
+async fn unavailable_does_nothing_and_says_so() {
+    let shop = Shop::with_faults(r#"["unavailable"]"#).await;
+    let response = shop.send(&Call::order("k")).await;
+    assert_eq!(
+        (response.status, response.outcome()),
+        (503, Some("not_executed"))
+    );
+    assert_eq!(response.header("retry-after"), Some("1"));
+    assert_eq!(shop.books.executed().await, 0);
+}
+
+#[tokio::test]
+async fn unavailable_after_commit_did_it_and_says_nothing() {
+    let shop = Shop::with_faults(r#"["unavailable_after_commit"]"#).await;
+    let response = shop.send(&Call::order("k")).await;
+    assert_eq!((response.status, response.outcome()), (503, None));
+    assert_eq!(response.header("retry-after"), Some("1"));
+    assert_eq!(shop.books.executed().await, 1);
+}
+
+#[tokio::test]
+async fn l4_fail_rolls_back_and_says_nothing() {
+    let shop = Shop::with_faults(r#"["fail"]"#).await;
+    let response = shop.send(&Call::order("k")).await;
+    assert_eq!((response.status, response.outcome()), (500, None));
+    assert_eq!(
+        (shop.books.executed().await, shop.books.stock("mug").await),
+        (0, 100)
+    );
+    assert_eq!(shop.send(&Call::order("k")).await.status, 201);
+}
+
+#[tokio::test]
+async fn deleting_the_shop_empties_the_books_and_fills_the_shelves() {
+    let shop = Shop::with_faults("[]").await;
+    shop.send(&Call::order("k")).await;
+    assert_eq!(shop.plain("DELETE", "/shop", "").await.status, 204);
+    assert_eq!(
+        (shop.books.executed().await, shop.books.stock("mug").await),
+        (0, 100)
+    );
+    assert_eq!(shop.send(&Call::order("k")).await.status, 201);
+}
+
+#[tokio::test]
+async fn hanging_up_concerns_one_connection() {
+    let shop = Shop::with_faults(r#"["drop_before", {"delay_after": 200}]"#).await;
+    let dropped = Call::order("a").request();
+    let kept = Call::order("b");
+    let (dropped, kept) = tokio::join!(exchange(shop.address, &dropped), async {
+        sleep(Duration::from_millis(50)).await;
+        shop.send(&kept).await
+    });
+    assert_eq!((dropped.len(), kept.status), (0, 201));
+    let health = exchange(shop.address, &request("GET", "/health", &[], b"")).await;
+    assert!(health.starts_with(b"HTTP/1.1 200"));
+}

@@ -1,0 +1,414 @@
+//! The ledger as a library, with effects of the test's own: taking a mug off the shelf.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use oncegate_core::fingerprint::Fingerprint;
+use oncegate_core::key::{Key, KeyKind};
+use oncegate_core::ledger::State;
+use oncegate_origin::ledger::{Answer, Call, Effect, EffectFuture, Failure, Ledger, Verdict};
+use oncegate_origin::sql::{Connection, Database};
+use sqlx::query;
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::shop::Books;
+
+struct Fixture {
+    books: Books,
+    ledger: Ledger,
+}
+
+impl Fixture {
+    async fn new() -> Self {
+        let books = Books::new();
+        let ledger = Ledger::new(Database::open(&books.url()).await.unwrap());
+        Self { books, ledger }
+    }
+
+    /// How often the effect happened.
+    async fn effects(&self) -> i64 {
+        100 - self.books.stock("mug").await
+    }
+
+    async fn rows(&self) -> i64 {
+        self.books
+            .number("SELECT count(*) FROM idempotency_ledger")
+            .await
+    }
+
+    async fn execute(&self, call: &Call) -> Verdict {
+        self.ledger
+            .once(call, |connection| take(connection, Ok(executed("first"))))
+            .await
+            .unwrap()
+    }
+
+    async fn refuse(&self, call: &Call, text: &str) -> Verdict {
+        let effect = Ok(Effect::Refused(answer(text)));
+        self.ledger
+            .once(call, |connection| take(connection, effect))
+            .await
+            .unwrap()
+    }
+
+    /// An attempt that must not come to its effect.
+    async fn replay(&self, call: &Call) -> Verdict {
+        self.ledger
+            .once(call, |_| panic!("the effect ran again"))
+            .await
+            .unwrap()
+    }
+}
+
+fn call(key: &str, fingerprint: char, kind: KeyKind) -> Call {
+    Call {
+        key: Key::parse(key).unwrap(),
+        fingerprint: Fingerprint::parse(&fingerprint.to_string().repeat(64)).unwrap(),
+        kind,
+    }
+}
+
+fn answer(text: &str) -> Answer {
+    Answer {
+        status: 299,
+        headers: vec![
+            ("content-type".into(), "text/plain; a=\": \"".into()),
+            ("location".into(), "/x".into()),
+        ],
+        body: [text.as_bytes(), b"\0\xff\r\n"].concat(),
+    }
+}
+
+fn executed(text: &str) -> Effect {
+    Effect::Executed(answer(text))
+}
+
+/// Takes a mug off the shelf, then comes to this end.
+fn take(connection: &mut Connection, end: Result<Effect, Failure>) -> EffectFuture<'_> {
+    Box::pin(async move {
+        query("UPDATE products SET stock = stock - 1 WHERE sku = 'mug'")
+            .execute(connection)
+            .await?;
+        end
+    })
+}
+
+fn violate_another_index(connection: &mut Connection) -> EffectFuture<'_> {
+    Box::pin(async move {
+        query("INSERT INTO products SELECT * FROM products WHERE sku = 'mug'")
+            .execute(connection)
+            .await?;
+        Ok(executed("never"))
+    })
+}
+
+#[tokio::test]
+async fn l3_row_effect_and_answer_are_committed_together() {
+    let fixture = Fixture::new().await;
+    let call = call("k", 'a', KeyKind::Client);
+    assert_eq!(
+        fixture.execute(&call).await,
+        Verdict::Executed(answer("first"))
+    );
+    assert_eq!((fixture.effects().await, fixture.rows().await), (1, 1));
+    assert_eq!(
+        fixture.replay(&call).await,
+        Verdict::Executed(answer("first"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn l3_fifty_callers_with_one_key_have_one_effect() {
+    let fixture = Fixture::new().await;
+    let runs = Arc::new(AtomicUsize::new(0));
+    let callers: Vec<_> = (0..50)
+        .map(|_| {
+            let (ledger, runs) = (fixture.ledger.clone(), runs.clone());
+            tokio::spawn(async move {
+                let call = call("k", 'a', KeyKind::Client);
+                ledger
+                    .once(&call, |connection| {
+                        let run = runs.fetch_add(1, Ordering::SeqCst);
+                        take(connection, Ok(executed(&run.to_string())))
+                    })
+                    .await
+                    .unwrap()
+            })
+        })
+        .collect();
+    for caller in callers {
+        assert_eq!(caller.await.unwrap(), Verdict::Executed(answer("0")));
+    }
+    assert_eq!(
+        (runs.load(Ordering::SeqCst), fixture.effects().await),
+        (1, 1)
+    );
+}
+
+#[tokio::test]
+async fn l3_two_processes_with_one_key_have_one_effect() {
+    let fixture = Fixture::new().await;
+    let other = Ledger::new(Database::open(&fixture.books.url()).await.unwrap());
+    for round in 0..20 {
+        let call = call(&format!("k{round}"), 'a', KeyKind::Client);
+        let (one, two) = tokio::join!(
+            fixture
+                .ledger
+                .once(&call, |connection| take(connection, Ok(executed("one")))),
+            other.once(&call, |connection| take(connection, Ok(executed("two")))),
+        );
+        assert_eq!(one.unwrap(), two.unwrap());
+        assert_eq!(fixture.effects().await, round + 1);
+    }
+}
+
+#[tokio::test]
+async fn l3_only_the_ledgers_own_index_means_duplicate() {
+    let fixture = Fixture::new().await;
+    let call = call("k", 'a', KeyKind::Client);
+    let failure = fixture
+        .ledger
+        .once(&call, violate_another_index)
+        .await
+        .unwrap_err();
+    assert!(matches!(failure, Failure::Unknown(_)), "{failure}");
+    assert_eq!(fixture.rows().await, 0);
+    assert_eq!(
+        fixture.execute(&call).await,
+        Verdict::Executed(answer("first"))
+    );
+}
+
+#[tokio::test]
+async fn l4_a_refusal_undoes_the_effect_and_stores_its_answer() {
+    let fixture = Fixture::new().await;
+    let call = call("k", 'a', KeyKind::Client);
+    assert_eq!(
+        fixture.refuse(&call, "no").await,
+        Verdict::Refused(answer("no"))
+    );
+    assert_eq!((fixture.effects().await, fixture.rows().await), (0, 1));
+}
+
+#[tokio::test]
+async fn l4_a_first_attempt_that_arrives_after_the_refusal_does_nothing() {
+    let fixture = Fixture::new().await;
+    for kind in [KeyKind::Client, KeyKind::Token, KeyKind::Generated] {
+        let call = call(kind.as_str(), 'a', kind);
+        fixture.refuse(&call, "no").await;
+        assert_eq!(fixture.replay(&call).await, Verdict::Refused(answer("no")));
+    }
+    assert_eq!(fixture.effects().await, 0);
+}
+
+/// The second attempt queues for the write lock while the first one holds it, so it comes in exactly
+/// between the first one's rollback and its refusal.
+#[tokio::test]
+async fn l4_a_refusal_that_meets_an_executed_row_answers_with_it() {
+    let fixture = Fixture::new().await;
+    let (inside, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let refusing = tokio::spawn({
+        let (ledger, inside, go_on) = (fixture.ledger.clone(), inside.clone(), go_on.clone());
+        async move {
+            ledger
+                .once(&call("k", 'a', KeyKind::Client), |connection| {
+                    Box::pin(async move {
+                        inside.notify_one();
+                        go_on.notified().await;
+                        take(connection, Ok(Effect::Refused(answer("no")))).await
+                    })
+                })
+                .await
+                .unwrap()
+        }
+    });
+    inside.notified().await;
+    let executing = tokio::spawn({
+        let ledger = fixture.ledger.clone();
+        async move {
+            let call = call("k", 'a', KeyKind::Client);
+            ledger
+                .once(&call, |connection| take(connection, Ok(executed("yes"))))
+                .await
+                .unwrap()
+        }
+    });
+    sleep(Duration::from_millis(100)).await;
+    go_on.notify_one();
+    assert_eq!(executing.await.unwrap(), Verdict::Executed(answer("yes")));
+    assert_eq!(refusing.await.unwrap(), Verdict::Executed(answer("yes")));
+    assert_eq!((fixture.effects().await, fixture.rows().await), (1, 1));
+}
+
+#[tokio::test]
+async fn l4_a_refusal_is_never_told_where_another_row_stands() {
+    let fixture = Fixture::new().await;
+    let [ran, cancelled] = ["ran", "cancelled"].map(|key| call(key, 'a', KeyKind::Generated));
+    fixture.execute(&ran).await;
+    fixture.ledger.cancel(&cancelled).await.unwrap();
+    let told = async |call| fixture.ledger.refuse(call, answer("no")).await.unwrap();
+    assert_eq!(told(&ran).await, Verdict::Executed(answer("first")));
+    assert_eq!(told(&cancelled).await, Verdict::Cancelled);
+    let other = call("ran", 'b', KeyKind::Generated);
+    assert_eq!(
+        told(&other).await,
+        Verdict::OtherFingerprint(State::Executed)
+    );
+    assert_eq!(fixture.rows().await, 2);
+}
+
+#[tokio::test]
+async fn l4_a_failure_commits_nothing_and_says_whether_it_is_sure() {
+    let fixture = Fixture::new().await;
+    let call = call("k", 'a', KeyKind::Client);
+    for sure in [true, false] {
+        let end = match sure {
+            true => Failure::NotExecuted("broken".into()),
+            false => Failure::Unknown("broken".into()),
+        };
+        let failure = fixture
+            .ledger
+            .once(&call, |connection| take(connection, Err(end)))
+            .await;
+        assert_eq!(matches!(failure, Err(Failure::NotExecuted(_))), sure);
+        assert_eq!((fixture.effects().await, fixture.rows().await), (0, 0));
+    }
+    assert_eq!(
+        fixture.execute(&call).await,
+        Verdict::Executed(answer("first"))
+    );
+}
+
+#[tokio::test]
+async fn l5_another_fingerprint_hears_what_is_recorded() {
+    let fixture = Fixture::new().await;
+    for (key, state) in [("ran", State::Executed), ("refused", State::Refused)] {
+        match state {
+            State::Executed => fixture.execute(&call(key, 'a', KeyKind::Client)).await,
+            _ => fixture.refuse(&call(key, 'a', KeyKind::Client), "no").await,
+        };
+        let other = call(key, 'b', KeyKind::Client);
+        assert_eq!(
+            fixture.replay(&other).await,
+            Verdict::OtherFingerprint(state)
+        );
+    }
+    assert_eq!(fixture.effects().await, 1);
+}
+
+#[tokio::test]
+async fn l5_a_generated_key_runs_with_another_fingerprint_after_a_refusal() {
+    let fixture = Fixture::new().await;
+    let [a, b, c] = ['a', 'b', 'c'].map(|card| call("order-7", card, KeyKind::Generated));
+    assert_eq!(fixture.refuse(&a, "a").await, Verdict::Refused(answer("a")));
+    assert_eq!(fixture.refuse(&b, "b").await, Verdict::Refused(answer("b")));
+    for (refused, text) in [(&a, "a"), (&b, "b")] {
+        assert_eq!(
+            fixture.replay(refused).await,
+            Verdict::Refused(answer(text))
+        );
+    }
+    assert_eq!(
+        fixture.execute(&c).await,
+        Verdict::Executed(answer("first"))
+    );
+    for refused in [&a, &b] {
+        assert_eq!(
+            fixture.replay(refused).await,
+            Verdict::OtherFingerprint(State::Executed)
+        );
+    }
+    assert_eq!(fixture.effects().await, 1);
+}
+
+#[tokio::test]
+async fn l6_a_cancelled_key_never_runs() {
+    let fixture = Fixture::new().await;
+    let [a, b] = ['a', 'b'].map(|fingerprint| call("k", fingerprint, KeyKind::Client));
+    for _ in 0..2 {
+        assert_eq!(fixture.ledger.cancel(&a).await.unwrap(), State::Cancelled);
+    }
+    for call in [&a, &b] {
+        assert_eq!(fixture.replay(call).await, Verdict::Cancelled);
+        assert_eq!(
+            fixture.ledger.probe(call).await.unwrap(),
+            Some(State::Cancelled)
+        );
+    }
+    assert_eq!((fixture.effects().await, fixture.rows().await), (0, 1));
+}
+
+#[tokio::test]
+async fn l6_a_cancel_that_comes_too_late_hears_what_happened() {
+    let fixture = Fixture::new().await;
+    let [ran, refused] = ["ran", "refused"].map(|key| call(key, 'a', KeyKind::Client));
+    fixture.execute(&ran).await;
+    fixture.refuse(&refused, "no").await;
+    assert_eq!(fixture.ledger.cancel(&ran).await.unwrap(), State::Executed);
+    assert_eq!(
+        fixture.ledger.cancel(&refused).await.unwrap(),
+        State::Refused
+    );
+    assert_eq!(fixture.rows().await, 2);
+}
+
+#[tokio::test]
+async fn l6_a_refusal_of_another_fingerprint_is_no_answer() {
+    let fixture = Fixture::new().await;
+    for kind in [KeyKind::Client, KeyKind::Generated] {
+        let [a, b] = ['a', 'b'].map(|fingerprint| call(kind.as_str(), fingerprint, kind));
+        fixture.refuse(&a, "no").await;
+        assert_eq!(fixture.ledger.probe(&b).await.unwrap(), None);
+        assert_eq!(
+            fixture.ledger.probe(&a).await.unwrap(),
+            Some(State::Refused)
+        );
+        assert_eq!(fixture.ledger.cancel(&b).await.unwrap(), State::Cancelled);
+        assert_eq!(fixture.replay(&b).await, Verdict::Cancelled);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn l6_a_cancel_and_a_commit_that_race_agree() {
+    let fixture = Fixture::new().await;
+    let mut effects = 0;
+    for round in 0..40 {
+        let call = call(&format!("k{round}"), 'a', KeyKind::Client);
+        let running = tokio::spawn({
+            let (ledger, call) = (fixture.ledger.clone(), call.clone());
+            async move {
+                ledger
+                    .once(&call, |connection| take(connection, Ok(executed("x"))))
+                    .await
+            }
+        });
+        if round % 2 == 0 {
+            tokio::task::yield_now().await;
+        }
+        let cancelled = fixture.ledger.cancel(&call).await.unwrap();
+        match running.await.unwrap().unwrap() {
+            Verdict::Cancelled => assert_eq!(cancelled, State::Cancelled),
+            Verdict::Executed(_) => {
+                assert_eq!(cancelled, State::Executed);
+                effects += 1;
+            }
+            verdict => panic!("{verdict:?}"),
+        }
+        assert_eq!(fixture.effects().await, effects, "round {round}");
+    }
+}
+
+#[tokio::test]
+async fn l9_rows_outlive_the_process() {
+    let fixture = Fixture::new().await;
+    let call = call("k", 'a', KeyKind::Client);
+    fixture.execute(&call).await;
+    let again = Ledger::new(Database::open(&fixture.books.url()).await.unwrap());
+    let verdict = again
+        .once(&call, |_| panic!("the effect ran again"))
+        .await
+        .unwrap();
+    assert_eq!(verdict, Verdict::Executed(answer("first")));
+}

@@ -1,0 +1,11 @@
+//! The origin against the rules of section 6 of the protocol: real SQLite files, real HTTP.
+//!
+//! A test's name begins with the rule that it holds the origin to.
+
+mod client;
+mod faults;
+mod ledger;
+mod orders;
+mod process;
+mod shop;
+mod signature;

@@ -1,0 +1,186 @@
+//! The program itself: started, asked, stopped, killed.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+
+use crate::client::{Call, SECRETS, exchange, parse, request};
+use crate::shop::{Books, address};
+
+struct Program {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Program {
+    fn start(books: &Books) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_oncegate-origin"))
+            .args(["serve", "--faults", "--listen", &address().to_string()])
+            .args(["--database", &books.url()])
+            .env("ONCEGATE_SIGNING_SECRETS", SECRETS)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("a pipe");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let address = line
+            .trim()
+            .strip_prefix("listening on http://")
+            .expect(&line);
+        Self {
+            address: address.parse().expect("an address"),
+            child,
+        }
+    }
+
+    /// Begins an order that stays inside its transaction until the program ends.
+    async fn open_slow_order(&self) -> TcpStream {
+        let faults = request("PUT", "/faults", &[], br#"[{"delay_within": 60000}]"#);
+        assert_eq!(parse(&exchange(self.address, &faults).await).status, 204);
+        let mut stream = TcpStream::connect(self.address)
+            .await
+            .expect("a listening shop");
+        stream
+            .write_all(&Call::order("k").request())
+            .await
+            .expect("a shop that reads");
+        sleep(Duration::from_millis(300)).await;
+        stream
+    }
+
+    fn signal(&self, name: &str) {
+        let kill = Command::new("kill")
+            .args([name, &self.child.id().to_string()])
+            .status();
+        assert!(kill.expect("kill").success());
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// After whatever happened to the slow order: nothing is left of it, and the key can be used.
+async fn nothing_was_left(books: &Books) {
+    assert_eq!(books.executed().await, 0);
+    assert_eq!(
+        books
+            .number("SELECT count(*) FROM idempotency_ledger")
+            .await,
+        0
+    );
+    assert_eq!(books.stock("mug").await, 100);
+    let again = Program::start(books);
+    let response = parse(&exchange(again.address, &Call::order("k").request()).await);
+    assert_eq!(
+        (response.status, response.outcome()),
+        (201, Some("executed"))
+    );
+    assert_eq!(books.executed().await, 1);
+}
+
+#[tokio::test]
+async fn l3_a_process_killed_inside_the_transaction_leaves_nothing() {
+    let books = Books::new();
+    let mut program = Program::start(&books);
+    let _open = program.open_slow_order().await;
+    program.child.kill().unwrap();
+    program.child.wait().unwrap();
+    nothing_was_left(&books).await;
+}
+
+#[tokio::test]
+async fn l3_a_process_killed_after_the_commit_leaves_the_order() {
+    let books = Books::new();
+    let mut program = Program::start(&books);
+    let faults = request("PUT", "/faults", &[], br#"["drop_after_commit"]"#);
+    exchange(program.address, &faults).await;
+    assert_eq!(
+        exchange(program.address, &Call::order("k").request()).await,
+        b""
+    );
+    program.child.kill().unwrap();
+    program.child.wait().unwrap();
+    let again = Program::start(&books);
+    let response = parse(&exchange(again.address, &Call::order("k").request()).await);
+    assert_eq!(
+        (response.status, response.outcome()),
+        (201, Some("executed"))
+    );
+    assert_eq!(books.executed().await, 1);
+}
+
+#[tokio::test]
+async fn l3_a_shutdown_ends_within_two_seconds_and_halves_nothing() {
+    for signal in ["-TERM", "-INT"] {
+        let books = Books::new();
+        let mut program = Program::start(&books);
+        let _open = program.open_slow_order().await;
+        let asked = Instant::now();
+        program.signal(signal);
+        assert!(program.child.wait().unwrap().success());
+        assert!(
+            asked.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            asked.elapsed()
+        );
+        nothing_was_left(&books).await;
+    }
+}
+
+#[tokio::test]
+async fn a_shutdown_lets_short_calls_end() {
+    let books = Books::new();
+    let mut program = Program::start(&books);
+    let faults = request("PUT", "/faults", &[], br#"[{"delay_within": 500}]"#);
+    exchange(program.address, &faults).await;
+    let order = Call::order("k").request();
+    let (answer, ()) = tokio::join!(exchange(program.address, &order), async {
+        sleep(Duration::from_millis(200)).await;
+        program.signal("-TERM");
+    });
+    assert_eq!(parse(&answer).status, 201);
+    assert!(program.child.wait().unwrap().success());
+    assert_eq!(books.executed().await, 1);
+}
+
+#[test]
+fn a_wrong_start_says_what_to_do() {
+    let refuses = |secrets: &str, database: &str, message: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_oncegate-origin"))
+            .args([
+                "serve",
+                "--database",
+                database,
+                "--signing-secrets",
+                secrets,
+            ])
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !output.status.success() && stderr.contains(message),
+            "{stderr}"
+        );
+    };
+    refuses(
+        "a=short",
+        "sqlite:x",
+        "signing secret 1: a secret has at least 16 characters",
+    );
+    refuses(
+        SECRETS,
+        "sqlite:/nowhere/shop.sqlite",
+        "cannot open the database sqlite:/nowhere",
+    );
+}

@@ -1,0 +1,136 @@
+//! A shop that serves from a directory of its own, and a look at its books from outside.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use oncegate_core::signature::Secrets;
+use oncegate_origin::server::{Config, Origin};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions, SqliteConnection, query_scalar};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+use crate::client::{Call, Response, SECRETS, exchange, parse, request};
+
+/// A directory with a database file in it.
+pub(crate) struct Books(TempDir);
+
+impl Books {
+    pub(crate) fn new() -> Self {
+        Self(TempDir::new().expect("a temporary directory"))
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("sqlite:{}", self.0.path().join("shop.sqlite").display())
+    }
+
+    /// A connection of its own, as another process would have it.
+    pub(crate) async fn connect(&self) -> SqliteConnection {
+        let options = SqliteConnectOptions::new().filename(self.0.path().join("shop.sqlite"));
+        options.connect().await.expect("the shop's file")
+    }
+
+    /// One number out of the file.
+    pub(crate) async fn number(&self, sql: &str) -> i64 {
+        let mut connection = self.connect().await;
+        query_scalar(AssertSqlSafe(sql))
+            .fetch_one(&mut connection)
+            .await
+            .expect("a number")
+    }
+
+    pub(crate) async fn orders(&self) -> i64 {
+        self.number("SELECT count(*) FROM orders").await
+    }
+
+    pub(crate) async fn stock(&self, sku: &str) -> i64 {
+        self.number(&format!("SELECT stock FROM products WHERE sku = '{sku}'"))
+            .await
+    }
+
+    /// Orders, payments, and executed rows: all the same number, whatever happened.
+    pub(crate) async fn executed(&self) -> i64 {
+        let orders = self.orders().await;
+        let payments = self.number("SELECT count(*) FROM payments").await;
+        let rows = "SELECT count(*) FROM idempotency_ledger WHERE state = 'executed'";
+        assert_eq!((orders, orders), (payments, self.number(rows).await));
+        orders
+    }
+}
+
+/// A shop inside this process. It stops when dropped.
+pub(crate) struct Shop {
+    pub(crate) address: SocketAddr,
+    pub(crate) books: Books,
+    _stop: oneshot::Sender<()>,
+}
+
+impl Shop {
+    pub(crate) async fn open() -> Self {
+        Self::start(Books::new(), SECRETS, false).await
+    }
+
+    pub(crate) async fn with_faults(faults: &str) -> Self {
+        let shop = Self::start(Books::new(), SECRETS, true).await;
+        shop.set_faults(faults).await;
+        shop
+    }
+
+    pub(crate) async fn start(books: Books, secrets: &str, faults: bool) -> Self {
+        let origin = bind(&books, secrets, faults).await;
+        let address = origin.address().expect("an address");
+        let (stop, stopped) = oneshot::channel::<()>();
+        tokio::spawn(origin.serve(async {
+            let _ = stopped.await;
+        }));
+        Self {
+            address,
+            books,
+            _stop: stop,
+        }
+    }
+
+    pub(crate) async fn send(&self, call: &Call) -> Response {
+        parse(&exchange(self.address, &call.request()).await)
+    }
+
+    /// Probe or cancel of a call.
+    pub(crate) async fn ask(&self, what: &str, call: &Call) -> Response {
+        let path = format!("/.oncegate/ledger/{what}");
+        let bytes = request("POST", &path, &call.headers_for(&path), b"");
+        parse(&exchange(self.address, &bytes).await)
+    }
+
+    pub(crate) async fn set_faults(&self, faults: &str) {
+        assert_eq!(self.plain("PUT", "/faults", faults).await.status, 204);
+    }
+
+    pub(crate) async fn plain(&self, method: &str, path: &str, body: &str) -> Response {
+        parse(&exchange(self.address, &request(method, path, &[], body.as_bytes())).await)
+    }
+}
+
+async fn bind(books: &Books, secrets: &str, faults: bool) -> Origin {
+    for _ in 0..100 {
+        let config = Config {
+            listen: address(),
+            database: books.url(),
+            secrets: Secrets::parse(secrets).expect("secrets"),
+            faults,
+        };
+        if let Ok(origin) = Origin::bind(config).await {
+            return origin;
+        }
+    }
+    panic!("no free port");
+}
+
+/// An address below the range from which the system takes the ports of outgoing connections: those
+/// would collide now and then.
+pub(crate) fn address() -> SocketAddr {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = u16::try_from(process::id() % 500).expect("below 500") * 20;
+    let port = 21_000 + first + NEXT.fetch_add(1, Ordering::Relaxed);
+    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
+}
