@@ -183,7 +183,7 @@ fn is_bare(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || BARE_PUNCTUATION.contains(&byte)
 }
 
-fn parse_bare(text: &str, bytes: &[u8]) -> Result<Key, KeyError> {
+pub(crate) fn parse_bare(text: &str, bytes: &[u8]) -> Result<Key, KeyError> {
     if let Some(index) = bytes.iter().position(|byte| !is_bare(*byte)) {
         let kind = match bytes[index] {
             b',' => KeyErrorKind::Comma,

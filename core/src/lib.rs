@@ -13,6 +13,7 @@
 //! | [`fingerprint`] | which two requests ask for the same | every tier |
 //! | [`identity`] | under which name an operation is stored, and where | edge |
 //! | [`outcome`] | the words of the wire: `Idempotency-Outcome`, `Idempotency-Status` | every tier |
+//! | [`seal`] | whether a message is the gate's own | edge |
 //! | [`signature`] | whether a call comes from the gate | edge, origin |
 //! | [`policy`] | which requests are protected, and how | edge |
 //! | [`proof`] | what an origin's answer proves about its attempt | edge |
@@ -47,4 +48,5 @@ pub mod policy;
 pub mod problem;
 pub mod proof;
 pub mod retry_after;
+pub mod seal;
 pub mod signature;

@@ -26,7 +26,7 @@ pub enum Outcome {
 impl Outcome {
     /// Reads a header value. `None` for a word that the contract does not know: it proves nothing.
     pub fn parse(value: &str) -> Option<Self> {
-        Some(match value.trim_matches([' ', '\t']) {
+        Some(match value.trim_ascii() {
             "cancelled" => Self::Cancelled,
             "executed" => Self::Executed,
             "in_progress" => Self::InProgress,

@@ -27,11 +27,10 @@ const LONG_DAYS: [&str; 7] = [
 /// `now_ms` should be the sender's clock (its `Date` field) where it can be read: then a wrong clock
 /// on this side does no harm.
 pub fn wait_ms(value: &str, now_ms: u64) -> Option<u64> {
-    let value = value.trim_matches([' ', '\t']);
-    let wait = if value.bytes().all(|byte| byte.is_ascii_digit()) {
-        seconds(value)?.saturating_mul(1_000)
-    } else {
-        http_date(value, now_ms)?.saturating_sub(now_ms)
+    let value = value.trim_ascii();
+    let wait = match seconds(value.as_bytes()) {
+        Some(seconds) => seconds.saturating_mul(1_000),
+        None => http_date(value, now_ms)?.saturating_sub(now_ms),
     };
     Some(wait.min(MAX_WAIT_MS))
 }
@@ -47,79 +46,116 @@ pub fn http_date(value: &str, now_ms: u64) -> Option<u64> {
 }
 
 /// Any number of digits is a number of seconds; more than fit are just very many.
-fn seconds(digits: &str) -> Option<u64> {
-    let mut digits = digits.bytes().peekable();
-    digits.peek()?;
-    Some(digits.fold(0_u64, |sum, digit| {
-        sum.saturating_mul(10)
-            .saturating_add(u64::from(digit - b'0'))
-    }))
+fn seconds(digits: &[u8]) -> Option<u64> {
+    let valid = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    valid.then(|| {
+        digits.iter().fold(0_u64, |sum, digit| {
+            sum.saturating_mul(10)
+                .saturating_add(u64::from(digit - b'0'))
+        })
+    })
 }
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`
 fn imf_fixdate(value: &str) -> Option<u64> {
-    let (day_name, rest) = value.split_once(", ")?;
-    index_of(&DAYS, day_name)?;
-    let mut parts = rest.split(' ');
-    let day = two_digits(parts.next()?)?;
-    let month = month(parts.next()?)?;
-    let year = four_digits(parts.next()?)?;
-    let time = time_of_day(parts.next()?)?;
-    ends_in_gmt(parts)?;
+    let mut text = Cursor(value.as_bytes());
+    text.one_of(&DAYS)?;
+    text.literal(", ")?;
+    let day = text.number(2)?;
+    text.literal(" ")?;
+    let month = text.one_of(&MONTHS)?;
+    text.literal(" ")?;
+    let year = text.number(4)?;
+    text.literal(" ")?;
+    let time = text.time_of_day()?;
+    text.literal(" GMT")?;
+    text.end()?;
     timestamp(year, month, day, time)
 }
 
 /// `Sunday, 06-Nov-94 08:49:37 GMT`
 fn rfc850_date(value: &str, now_ms: u64) -> Option<u64> {
-    let (day_name, rest) = value.split_once(", ")?;
-    index_of(&LONG_DAYS, day_name)?;
-    let mut parts = rest.split(' ');
-    let mut date = parts.next()?.split('-');
-    let day = two_digits(date.next()?)?;
-    let month = month(date.next()?)?;
-    let short_year = two_digits(date.next()?)?;
-    if date.next().is_some() {
-        return None;
-    }
-    let time = time_of_day(parts.next()?)?;
-    ends_in_gmt(parts)?;
-    let this_year = 1970 + now_ms / MEAN_YEAR_MS;
-    let year = this_year - this_year % 100 + short_year;
-    let year = match year {
-        far_ahead if far_ahead > this_year + 50 => far_ahead - 100,
-        far_behind if far_behind + 50 <= this_year => far_behind + 100,
-        near => near,
-    };
+    let mut text = Cursor(value.as_bytes());
+    text.one_of(&LONG_DAYS)?;
+    text.literal(", ")?;
+    let day = text.number(2)?;
+    text.literal("-")?;
+    let month = text.one_of(&MONTHS)?;
+    text.literal("-")?;
+    let year = full_year(text.number(2)?, now_ms);
+    text.literal(" ")?;
+    let time = text.time_of_day()?;
+    text.literal(" GMT")?;
+    text.end()?;
     timestamp(year, month, day, time)
 }
 
 /// `Sun Nov  6 08:49:37 1994`
 fn asctime_date(value: &str) -> Option<u64> {
-    let (day_name, rest) = value.split_once(' ')?;
-    index_of(&DAYS, day_name)?;
-    let (month_name, rest) = rest.split_once(' ')?;
-    let month = month(month_name)?;
-    let (day, rest) = rest.split_at_checked(2)?;
-    let day = match day.strip_prefix(' ') {
-        Some(digit) => digits(digit, 1)?,
-        None => two_digits(day)?,
+    let mut text = Cursor(value.as_bytes());
+    text.one_of(&DAYS)?;
+    text.literal(" ")?;
+    let month = text.one_of(&MONTHS)?;
+    text.literal(" ")?;
+    let day = match text.literal(" ") {
+        Some(()) => text.number(1)?,
+        None => text.number(2)?,
     };
-    let (time, year) = rest.strip_prefix(' ')?.split_once(' ')?;
-    timestamp(four_digits(year)?, month, day, time_of_day(time)?)
+    text.literal(" ")?;
+    let time = text.time_of_day()?;
+    text.literal(" ")?;
+    let year = text.number(4)?;
+    text.end()?;
+    timestamp(year, month, day, time)
 }
 
-fn ends_in_gmt<'a>(mut parts: impl Iterator<Item = &'a str>) -> Option<()> {
-    (parts.next()? == "GMT" && parts.next().is_none()).then_some(())
+fn full_year(short: u64, now_ms: u64) -> u64 {
+    let this_year = 1970 + now_ms / MEAN_YEAR_MS;
+    match this_year - this_year % 100 + short {
+        far_ahead if far_ahead > this_year + 50 => far_ahead - 100,
+        far_behind if far_behind + 50 <= this_year => far_behind + 100,
+        near => near,
+    }
 }
 
-/// `08:49:37` in seconds. A leap second is the last second of its minute.
-fn time_of_day(text: &str) -> Option<u64> {
-    let mut parts = text.split(':');
-    let hour = two_digits(parts.next()?)?;
-    let minute = two_digits(parts.next()?)?;
-    let second = two_digits(parts.next()?)?;
-    let valid = parts.next().is_none() && hour < 24 && minute < 60 && second <= 60;
-    valid.then(|| hour * 3_600 + minute * 60 + second.min(59))
+/// What has not been read yet. A date has one spelling, so this is all that its grammar needs.
+struct Cursor<'a>(&'a [u8]);
+
+impl Cursor<'_> {
+    fn literal(&mut self, text: &str) -> Option<()> {
+        self.0 = self.0.strip_prefix(text.as_bytes())?;
+        Some(())
+    }
+
+    /// Exactly that many digits.
+    fn number(&mut self, length: usize) -> Option<u64> {
+        let (digits, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        seconds(digits)
+    }
+
+    /// The position of the name, from 1.
+    fn one_of(&mut self, names: &[&str]) -> Option<u64> {
+        (1..).zip(names).find_map(|(position, name)| {
+            self.literal(name)?;
+            Some(position)
+        })
+    }
+
+    /// `08:49:37` in seconds. A leap second is the last second of its minute.
+    fn time_of_day(&mut self) -> Option<u64> {
+        let hour = self.number(2)?;
+        self.literal(":")?;
+        let minute = self.number(2)?;
+        self.literal(":")?;
+        let second = self.number(2)?;
+        let valid = hour < 24 && minute < 60 && second <= 60;
+        valid.then(|| hour * 3_600 + minute * 60 + second.min(59))
+    }
+
+    fn end(&self) -> Option<()> {
+        self.0.is_empty().then_some(())
+    }
 }
 
 fn timestamp(year: u64, month: u64, day: u64, seconds: u64) -> Option<u64> {
@@ -144,29 +180,6 @@ fn days_in(year: u64, month: u64) -> u64 {
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     }
-}
-
-fn month(name: &str) -> Option<u64> {
-    index_of(&MONTHS, name).map(|index| index + 1)
-}
-
-fn index_of(names: &[&str], name: &str) -> Option<u64> {
-    (0..)
-        .zip(names)
-        .find_map(|(index, known)| (*known == name).then_some(index))
-}
-
-fn two_digits(text: &str) -> Option<u64> {
-    digits(text, 2)
-}
-
-fn four_digits(text: &str) -> Option<u64> {
-    digits(text, 4)
-}
-
-fn digits(text: &str, length: usize) -> Option<u64> {
-    let exact = text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit());
-    if exact { seconds(text) } else { None }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A courier carries one attempt to the origin and brings the reply to the shard.
 //!
-//! It is this Worker, called by the shard through a service binding: it ends neither when the client
-//! leaves nor when the shard is replaced. Decisions are the shard's: the answer leaves only after the
+//! It is this Worker, called by the shard through a service binding with a sealed message: it ends
+//! neither when the client leaves nor when the shard is replaced. Decisions are the shard's: the answer leaves only after the
 //! shard has written what it proves (rule I2).
 
 use std::time::Duration;
@@ -20,7 +20,7 @@ use worker::{
 use crate::answer::{self, Mark};
 use crate::config::Config;
 use crate::gate::{self, ShardRequest, within};
-use crate::message::{self, Completed, Completion, Dispatch, MESSAGE, Reply, ToShard};
+use crate::message::{self, Completed, Completion, Dispatch, Reply, ToShard};
 use crate::{body, headers};
 
 /// Status, headers and body of an answer that may be stored, in bytes. Rows hold 2 MB.
@@ -46,8 +46,12 @@ enum Lost {
     TimedOut,
 }
 
-pub(crate) async fn carry(request: Request, env: &Env, config: &Config) -> Result<Response> {
-    let dispatch: Dispatch = message::read(request.headers())?;
+pub(crate) async fn carry(
+    request: Request,
+    dispatch: Dispatch,
+    env: &Env,
+    config: &Config,
+) -> Result<Response> {
     let received = send(&request, &dispatch, config).await;
     let completion = completion(&dispatch, &received)?;
     let Some(completed) = tell(env, config, &dispatch, completion).await? else {
@@ -87,15 +91,13 @@ async fn send(
     config: &Config,
 ) -> std::result::Result<Received, Lost> {
     let call = async {
-        let url = request.inner().url();
-        let path_and_query = gate::path_and_query(&url);
         let body = body::whole_request(request.inner()).await?;
         let mut init = RequestInit::new();
         init.with_method(request.method())
-            .with_headers(origin_headers(request, path_and_query, dispatch, config)?)
+            .with_headers(origin_headers(request, dispatch, config)?)
             .with_body((body.byte_length() > 0).then(|| body.into()))
             .with_redirect(RequestRedirect::Manual);
-        let url = format!("{}{path_and_query}", config.origin_url);
+        let url = format!("{}{}", config.origin_url, dispatch.path_and_query);
         receive(
             Fetch::Request(Request::new_with_init(&url, &init)?)
                 .send()
@@ -134,18 +136,13 @@ async fn receive(response: Response) -> Result<Received> {
 }
 
 /// Rule K6: what the origin is told, and the signature over it.
-fn origin_headers(
-    request: &Request,
-    path_and_query: &str,
-    dispatch: &Dispatch,
-    config: &Config,
-) -> Result<Headers> {
+fn origin_headers(request: &Request, dispatch: &Dispatch, config: &Config) -> Result<Headers> {
     let headers = request.headers().clone();
-    headers.delete(MESSAGE)?;
+    message::remove(&headers)?;
     let method = request.method();
     let claims = Claims {
         method: method.as_ref(),
-        path_and_query,
+        path_and_query: &dispatch.path_and_query,
         key: &dispatch.key,
         attempt: &dispatch.attempt.to_string(),
         operation: &dispatch.operation,

@@ -26,19 +26,12 @@ mod shard;
 mod store;
 mod waiters;
 
-use serde::Deserialize;
 use worker::{Context, Env, Request, Response, Result, event};
 
 use crate::config::Config;
 
-/// What tells a courier's call from a client's: set by the service binding, never by a request.
-#[derive(Deserialize)]
-struct Props {
-    role: String,
-}
-
 #[event(fetch)]
-async fn fetch(request: Request, env: Env, context: Context) -> Result<Response> {
+async fn fetch(request: Request, env: Env, _: Context) -> Result<Response> {
     let config = match Config::load(&env) {
         Ok(config) => config,
         Err(error) => {
@@ -46,11 +39,8 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
             return answer::misconfigured(&error);
         }
     };
-    if context
-        .props::<Props>()
-        .is_ok_and(|props| props.role == "courier")
-    {
-        return courier::carry(request, &env, &config).await;
+    match message::open(request.headers(), &config)? {
+        Some(dispatch) => courier::carry(request, dispatch, &env, &config).await,
+        None => gate::handle(request, &env, &config).await,
     }
-    gate::handle(request, &env, &config).await
 }

@@ -6,12 +6,17 @@
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{Terms, View};
-use serde::de::DeserializeOwned;
+use oncegate_core::seal::{is_sealed, seal};
 use serde::{Deserialize, Serialize};
 use worker::{Error, Headers, Result};
 
+use crate::config::Config;
+
 /// The header of every message.
 pub(crate) const MESSAGE: &str = "oncegate-message";
+
+/// The header with the seal of a message that comes through the clients' door.
+const SEAL: &str = "oncegate-seal";
 
 /// To a shard.
 #[derive(Debug, Deserialize, Serialize)]
@@ -47,6 +52,7 @@ pub(crate) struct Dispatch {
     pub(crate) fingerprint: Fingerprint,
     pub(crate) attempt: u32,
     pub(crate) key_ttl_ms: u64,
+    pub(crate) path_and_query: String,
 }
 
 /// See [`ToShard::Complete`].
@@ -95,15 +101,39 @@ pub(crate) struct Seen {
     pub(crate) unsettled: u32,
 }
 
-/// Writes a message into `headers`.
-pub(crate) fn attach(headers: &Headers, message: &impl Serialize) -> Result<()> {
+/// Writes a message to a shard into `headers`. Only the gate has the way to shards: no seal.
+pub(crate) fn attach(headers: &Headers, message: &ToShard) -> Result<()> {
     headers.set(MESSAGE, &serde_json::to_string(message)?)
 }
 
-/// Reads the message of `headers`.
-pub(crate) fn read<T: DeserializeOwned>(headers: &Headers) -> Result<T> {
+/// Reads the message to a shard.
+pub(crate) fn read(headers: &Headers) -> Result<ToShard> {
     let text = headers
         .get(MESSAGE)?
         .ok_or_else(|| Error::from("a call without a message"))?;
     Ok(serde_json::from_str(&text)?)
+}
+
+/// Writes a sealed message to a courier into `headers`.
+pub(crate) fn attach_sealed(headers: &Headers, dispatch: &Dispatch, config: &Config) -> Result<()> {
+    let text = serde_json::to_string(dispatch)?;
+    headers.set(SEAL, &seal(config.identity_secret.as_bytes(), &text))?;
+    headers.set(MESSAGE, &text)
+}
+
+/// Reads the message to a courier; `None` for a request that is not a shard's.
+pub(crate) fn open(headers: &Headers, config: &Config) -> Result<Option<Dispatch>> {
+    let (Some(seal), Some(text)) = (headers.get(SEAL)?, headers.get(MESSAGE)?) else {
+        return Ok(None);
+    };
+    if !is_sealed(config.identity_secret.as_bytes(), &text, &seal) {
+        return Ok(None);
+    }
+    Ok(Some(serde_json::from_str(&text)?))
+}
+
+/// Takes the message out of `headers`.
+pub(crate) fn remove(headers: &Headers) -> Result<()> {
+    headers.delete(SEAL)?;
+    headers.delete(MESSAGE)
 }

@@ -18,14 +18,16 @@ use worker::{
 };
 
 use crate::answer::{Answer, Mark};
+use crate::config::Config;
 use crate::courier::SUPERSEDED;
 use crate::gate::{path_and_query, within};
 use crate::headers;
-use crate::message::{
-    self, Claim, Completed, Completion, Dispatch, Look, MESSAGE, Reply, Seen, ToShard,
-};
+use crate::message::{self, Claim, Completed, Completion, Dispatch, Look, Reply, Seen, ToShard};
 use crate::store::Store;
 use crate::waiters::{News, Waiters};
+
+/// Below the gate's own prefix, so that it reaches the Worker whatever the assets are.
+const COURIER_URL: &str = "https://courier/.oncegate/courier";
 
 /// The Durable Object.
 #[durable_object]
@@ -106,7 +108,8 @@ impl Inner {
         attempt: u32,
     ) -> Result<oneshot::Receiver<Response>> {
         let courier = self.env.service("COURIER")?;
-        let call = courier_request(request, claim, attempt)?;
+        let config = Config::load(&self.env).map_err(|error| Error::from(error.to_string()))?;
+        let call = courier_request(request, claim, attempt, &config)?;
         let (sender, receiver) = oneshot::channel();
         let shard = Rc::clone(self);
         let operation = claim.operation.clone();
@@ -259,10 +262,15 @@ async fn received(request: &mut Request, reply: &Reply) -> Result<Option<Answer>
 }
 
 /// The request for the origin, on its way to a courier: the body's stream is passed on unread.
-fn courier_request(request: &Request, claim: &Claim, attempt: u32) -> Result<Request> {
+fn courier_request(
+    request: &Request,
+    claim: &Claim,
+    attempt: u32,
+    config: &Config,
+) -> Result<Request> {
     let headers = request.headers().clone();
-    headers.delete(MESSAGE)?;
-    message::attach(
+    let url = request.inner().url();
+    message::attach_sealed(
         &headers,
         &Dispatch {
             operation: claim.operation.clone(),
@@ -271,14 +279,15 @@ fn courier_request(request: &Request, claim: &Claim, attempt: u32) -> Result<Req
             fingerprint: claim.fingerprint,
             attempt,
             key_ttl_ms: claim.terms.key_ttl_ms,
+            path_and_query: path_and_query(&url).to_owned(),
         },
+        config,
     )?;
     let mut init = RequestInit::new();
     init.with_method(request.method())
         .with_headers(headers)
         .with_body(request.inner().body().map(Into::into));
-    let url = request.inner().url();
-    Request::new_with_init(&format!("https://courier{}", path_and_query(&url)), &init)
+    Request::new_with_init(COURIER_URL, &init)
 }
 
 fn seen(operation: String, view: Option<View>) -> Seen {
