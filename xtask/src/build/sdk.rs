@@ -42,16 +42,19 @@ fn compile(project: &Project, step: &Step) -> Result<PathBuf> {
     cargo
         .args([
             "build",
-            "--release",
+            "--profile",
+            "sdk",
             "--target",
             "wasm32-unknown-unknown",
             "--package",
             "oncegate-sdk",
         ])
-        .env("CARGO_TARGET_DIR", &target);
+        .env("CARGO_TARGET_DIR", &target)
+        // SHA-256 in a loop instead of unrolled: 7 KB less to download, to hash a few hundred bytes.
+        .env("RUSTFLAGS", "--cfg sha2_backend_soft=\"compact\"");
     call(project, &mut cargo, step, "build-sdk").context("the SDK does not build")?;
     Ok(target
-        .join("wasm32-unknown-unknown/release")
+        .join("wasm32-unknown-unknown/sdk")
         .join(format!("{CRATE}.wasm")))
 }
 

@@ -84,8 +84,11 @@ impl Drop for Process {
 pub(crate) fn run(command: &mut Command, step: &Step, log: &Path) -> Result<String> {
     let mut file = create(log)?;
     let (status, text) = run_lines(command, |line| {
-        step.note(line);
-        output::append(&mut file, line);
+        // Cargo's messages for programs would bury what it tells people.
+        if !line.starts_with('{') {
+            step.note(line);
+            output::append(&mut file, line);
+        }
     })?;
     if !status.success() {
         return Err(logged(

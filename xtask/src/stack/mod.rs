@@ -19,6 +19,7 @@ use crate::http;
 use crate::process::Process;
 use crate::project::{Lock, Project};
 use crate::setup::Tools;
+use crate::ui::Step;
 use config::RouteOverride;
 use ports::Ports;
 
@@ -115,20 +116,13 @@ impl Stack {
     /// Starts the origin if it does not run, and waits until it answers.
     pub(crate) fn start_origin(&mut self) -> Result<()> {
         if self.origin.is_none() {
-            let mut command = Command::new(&self.program);
-            command.args([
-                "serve",
-                "--faults",
-                "--listen",
-                &format!("127.0.0.1:{}", self.ports.origin()),
-            ]);
-            command
-                .arg("--database")
-                .arg(format!("sqlite:{}", self.database().display()));
-            command.env("ONCEGATE_SIGNING_SECRETS", &self.secrets);
-            let process =
-                Process::start("the origin", &mut command, &self.state.join("origin.log"))?;
-            self.origin = Some(ready(process, &format!("{}/health", self.origin_url()))?);
+            let health = format!("{}/health", self.origin_url());
+            self.origin = Some(self.serve(
+                "the origin",
+                &mut self.origin_serve(),
+                "origin.log",
+                &health,
+            )?);
         }
         Ok(())
     }
@@ -136,15 +130,9 @@ impl Stack {
     /// Starts the gate if it does not run, and waits until it answers.
     pub(crate) fn start_gate(&mut self) -> Result<()> {
         if self.gate.is_none() {
-            let process = Process::start(
-                "the gate",
-                &mut self.wrangler_dev(),
-                &self.state.join("gate.log"),
-            )?;
-            self.gate = Some(ready(
-                process,
-                &format!("{}/.oncegate/v1/health", self.gate_url()),
-            )?);
+            let health = format!("{}/.oncegate/v1/health", self.gate_url());
+            self.gate =
+                Some(self.serve("the gate", &mut self.wrangler_dev(), "gate.log", &health)?);
         }
         Ok(())
     }
@@ -170,6 +158,37 @@ impl Stack {
             .with_context(|| format!("cannot read {}", source.display()))?;
         let made = config::for_stack(&text, self.project.root(), &self.origin_url(), overrides)?;
         write(&self.state.join("wrangler.toml"), &made)
+    }
+
+    fn serve(
+        &self,
+        name: &'static str,
+        command: &mut Command,
+        log: &str,
+        health: &str,
+    ) -> Result<Process> {
+        let step = Step::start(format!("starting {name}"));
+        let process = ready(
+            Process::start(name, command, &self.state.join(log))?,
+            health,
+        )?;
+        step.done();
+        Ok(process)
+    }
+
+    fn origin_serve(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args([
+            "serve",
+            "--faults",
+            "--listen",
+            &format!("127.0.0.1:{}", self.ports.origin()),
+        ]);
+        command
+            .arg("--database")
+            .arg(format!("sqlite:{}", self.database().display()));
+        command.env("ONCEGATE_SIGNING_SECRETS", &self.secrets);
+        command
     }
 
     /// The registry folder is the stack's own: through the shared one a gate would reach another stack's gate by its name.
