@@ -101,7 +101,9 @@ fn update_with_length(mac: &mut Hmac<Sha256>, bytes: &[u8]) {
 fn uuid_key(uuid: Uuid) -> Key {
     let mut text = Uuid::encode_buffer();
     let text: &str = uuid.hyphenated().encode_lower(&mut text);
-    crate::key::parse_bare(text, text.as_bytes()).ok().expect("digits and hyphens are a bare key")
+    crate::key::parse_bare(text, text.as_bytes())
+        .ok()
+        .expect("digits and hyphens are a bare key")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 // The engine: WebAssembly, inlined, compiled on first use and synchronously.
 
-import * as glue from "oncegate-engine/engine.js";
+import { end, initSync, pending, prepare, state, submit } from "oncegate-engine/engine.js";
 import wasm from "oncegate-engine/wasm.js";
 
 let ready = false;
@@ -8,7 +8,7 @@ let ready = false;
 export function engine() {
   if (!ready) {
     try {
-      glue.initSync({ module: fromHex(wasm) });
+      initSync({ module: fromHex(wasm) });
     } catch (cause) {
       throw new Error(
         "oncegate: WebAssembly cannot be started here. If the page has a Content-Security-Policy, add 'wasm-unsafe-eval' to its script-src.",
@@ -17,7 +17,7 @@ export function engine() {
     }
     ready = true;
   }
-  return glue;
+  return { end, pending, prepare, state, submit };
 }
 
 function fromHex(text) {

@@ -10,7 +10,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Headers, Response};
 
 use crate::host::wall_ms;
-use crate::object::{get, get_number};
+use crate::object::{get, get_number, get_text};
 
 /// A response that has arrived completely.
 pub(crate) struct Received {
@@ -70,10 +70,9 @@ fn lifetime_ms(headers: &Headers) -> Option<u64> {
 }
 
 fn hints(problem: &JsValue) -> Problem {
-    let text = |name| get(problem, name).as_string();
     Problem {
-        key_reused: text("code").is_some_and(|code| code == "key_reused"),
-        state: text("state").and_then(|state| Outcome::parse(&state)),
+        key_reused: get_text(problem, "code").is_some_and(|code| code == "key_reused"),
+        state: get_text(problem, "state").and_then(|state| Outcome::parse(&state)),
         safe_new_key: get(problem, "safe_new_key").is_truthy(),
         retryable: get(problem, "retryable").as_bool(),
     }

@@ -10,7 +10,6 @@
 //! | the answer `refused` and raising the epoch | open | hears `refused` again, and raises it |
 //! | raising the epoch and sending the next key | none | sends the next key for the first time |
 
-use js_sys::Object;
 use oncegate_core::attempt::{Action, Attempt, Config, End, Event, KeyChoice, Reason, Why};
 use oncegate_core::header::IDEMPOTENCY_KEY;
 use oncegate_core::outcome::Status;
@@ -18,9 +17,10 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Response;
 
+use crate::answer::Received;
 use crate::host::{Job, random};
 use crate::internal;
-use crate::object::{get, object, set};
+use crate::object::{Fields, get_text};
 use crate::operation::Operation;
 use crate::record::Phase;
 use crate::send::{Sent, Waited, send, wait};
@@ -41,19 +41,21 @@ struct Flow {
 }
 
 /// Runs a job to its result.
-pub(crate) async fn run(job: Job) -> Result<Object, JsValue> {
+pub(crate) async fn run(job: Job) -> Result<Fields, JsValue> {
     let mut flow = Flow::new(job)?;
     if let Some(end) = flow.answer_from_record() {
         return Ok(flow.result(end));
+    }
+    if flow.operation.record().phase == Phase::Open {
+        flow.job.emit("resumed", &flow.event());
     }
     let (mut attempt, mut action) = Attempt::start(flow.now_ms(), flow.config(), seed()?);
     loop {
         let event = match action {
             Action::Finish(end) => return Ok(flow.finish(end)),
-            Action::Send {
-                key: KeyChoice::Next,
-                ..
-            } if flow.is_executed => return Ok(flow.finish(End::Unknown(Why::NotUnderstood))),
+            Action::Send { key, .. } if flow.is_executed && key == KeyChoice::Next => {
+                return Ok(flow.finish(End::Unknown(Why::NotUnderstood)));
+            }
             Action::Send {
                 timeout_ms, key, ..
             } => flow.send(timeout_ms, key).await?,
@@ -72,20 +74,11 @@ fn seed() -> Result<u64, JsValue> {
 impl Flow {
     fn new(job: Job) -> Result<Self, JsValue> {
         let operation = Operation::open(&job)?;
-        let record = operation.record();
-        let is_executed = record.phase == Phase::Executed;
-        if record.phase == Phase::Open {
-            let key = record.key.as_str().into();
-            job.emit(
-                "resumed",
-                &object(&[("key", key), ("send", record.sends.into())]),
-            );
-        }
         Ok(Self {
             aborted: JsFuture::from(job.aborted()),
             job,
+            is_executed: operation.record().phase == Phase::Executed,
             operation,
-            is_executed,
             storage_missing: false,
             response: None,
             problem: JsValue::UNDEFINED,
@@ -97,9 +90,9 @@ impl Flow {
     /// said that it still has it: elsewhere the send could be a second execution.
     fn answer_from_record(&self) -> Option<End> {
         let changed = self.operation.is_changed();
-        let gate_remembers =
-            self.operation.record().lifetime_ms.is_some() && self.operation.is_fresh();
-        (self.is_executed && (changed || !gate_remembers)).then_some(End::Done {
+        let has_gate = self.operation.record().lifetime_ms.is_some();
+        let is_stored = has_gate && self.operation.is_fresh();
+        (self.is_executed && (changed || !is_stored)).then_some(End::Done {
             replayed: true,
             changed,
         })
@@ -133,72 +126,70 @@ impl Flow {
         if !self.operation.is_fresh() {
             return Ok(Event::KeyTooOld);
         }
+        self.prepare_send()?;
+        Ok(match send(&self.job, &mut self.aborted, timeout_ms).await {
+            Sent::Aborted => Event::Aborted,
+            Sent::Answered(received) => self.answered(received),
+            Sent::Failed(error) => self.no_answer("failed", error, Event::NetworkError),
+            Sent::TimedOut => self.no_answer("timeout", JsValue::UNDEFINED, Event::TimedOut),
+        })
+    }
+
+    fn prepare_send(&mut self) -> Result<(), JsValue> {
         let durable = self.operation.before_send();
-        let key = self.operation.record().key.as_str();
+        let key = &self.operation.record().key;
         self.job.headers().set(IDEMPOTENCY_KEY, key)?;
         if !durable && !self.storage_missing {
             self.storage_missing = true;
-            self.emit("storage-missing", &[]);
+            self.job.emit("storage-missing", &self.event());
         }
-        self.emit("send", &[]);
-        let sent = send(&self.job, &mut self.aborted, timeout_ms).await;
-        Ok(self.sent(sent))
+        self.job.emit("send", &self.event());
+        Ok(())
     }
 
-    fn sent(&mut self, sent: Sent) -> Event {
-        match sent {
-            Sent::Aborted => Event::Aborted,
-            Sent::Answered(received) => {
-                let answer = received.answer;
-                self.operation.set_lifetime(received.lifetime_ms);
-                self.response = Some(received.response);
-                self.problem = received.problem;
-                self.error = JsValue::UNDEFINED;
-                self.emit(
-                    "answer",
-                    &[
-                        ("status", answer.http_status.into()),
-                        (
-                            "idempotencyStatus",
-                            answer.status.map(Status::as_str).into(),
-                        ),
-                        ("replayed", (answer.status == Some(Status::Replayed)).into()),
-                    ],
-                );
-                Event::Answered(answer)
-            }
-            Sent::Failed(error) => self.no_answer("failed", error, Event::NetworkError),
-            Sent::TimedOut => self.no_answer("timeout", JsValue::UNDEFINED, Event::TimedOut),
+    fn answered(&mut self, received: Received) -> Event {
+        let answer = received.answer;
+        self.operation.set_lifetime(received.lifetime_ms);
+        self.response = Some(received.response);
+        self.problem = received.problem;
+        self.error = JsValue::UNDEFINED;
+        let event = self.event();
+        event.set_number("status", answer.http_status.into());
+        if let Some(status) = answer.status {
+            event.set_text("idempotencyStatus", status.as_str());
+            event.set_flag("replayed", status == Status::Replayed);
         }
+        self.job.emit("answer", &event);
+        Event::Answered(answer)
     }
 
-    fn no_answer(&mut self, reason: &str, error: JsValue, event: Event) -> Event {
+    fn no_answer(&mut self, reason: &str, error: JsValue, what: Event) -> Event {
         self.error = error;
-        self.emit("network-error", &[("reason", reason.into())]);
-        event
+        let event = self.event();
+        event.set_text("reason", reason);
+        self.job.emit("network-error", &event);
+        what
     }
 
     async fn wait(&mut self, until_ms: u64) -> Event {
         let wait_ms = until_ms.saturating_sub(self.now_ms());
-        self.emit("wait", &[("waitMs", (wait_ms as f64).into())]);
+        let event = self.event();
+        event.set_number("waitMs", wait_ms as f64);
+        self.job.emit("wait", &event);
         match wait(&mut self.aborted, wait_ms).await {
             Waited::Aborted => Event::Aborted,
             Waited::Over => Event::WaitOver,
         }
     }
 
-    fn finish(mut self, end: End) -> Object {
-        let end = match end {
-            End::Done { .. } => end,
-            _ if self.is_executed => {
-                self.response = None;
-                End::Done {
-                    replayed: true,
-                    changed: false,
-                }
-            }
-            _ => end,
-        };
+    fn finish(mut self, end: End) -> Fields {
+        if self.is_executed && !matches!(end, End::Done { .. }) {
+            self.response = None;
+            return self.result(End::Done {
+                replayed: true,
+                changed: false,
+            });
+        }
         let result = self.result(end);
         if let End::Done { changed, .. } = end {
             self.operation.set_executed(changed);
@@ -208,30 +199,28 @@ impl Flow {
         result
     }
 
-    fn result(&self, end: End) -> Object {
+    fn result(&self, end: End) -> Fields {
         let record = self.operation.record();
-        let result = object(&[
-            ("intent", self.job.intent().into()),
-            ("key", record.key.as_str().into()),
-            ("sends", record.sends.into()),
-            ("response", self.response_of(end)),
-            ("problem", self.problem.clone()),
-        ]);
-        let add = |name, value: JsValue| set(&result, name, &value);
+        let result = Fields::new();
+        result.set("intent", &self.job.intent().into());
+        result.set_text("key", &record.key);
+        result.set_number("sends", record.sends.into());
+        result.set("response", &self.response_of(end));
+        result.set("problem", &self.problem);
         match end {
             End::Done { replayed, changed } => {
-                add("outcome", "done".into());
-                add("replayed", replayed.into());
-                add("changed", changed.into());
+                result.set_text("outcome", "done");
+                result.set_flag("replayed", replayed);
+                result.set_flag("changed", changed);
             }
             End::Failed(reason) => {
-                add("outcome", "failed".into());
-                add("reason", reason_word(reason).into());
+                result.set_text("outcome", "failed");
+                result.set_text("reason", reason_word(reason));
             }
             End::Unknown(why) => {
-                add("outcome", "unknown".into());
-                add("reason", why.as_str().into());
-                add("error", self.error.clone());
+                result.set_text("outcome", "unknown");
+                result.set_text("reason", why.as_str());
+                result.set("error", &self.error);
             }
         }
         result
@@ -239,7 +228,7 @@ impl Flow {
 
     /// A problem about an executed operation is not its answer.
     fn response_of(&self, end: End) -> JsValue {
-        let code = get(&self.problem, "code").as_string().unwrap_or_default();
+        let code = get_text(&self.problem, "code").unwrap_or_default();
         let is_about = matches!(
             &*code,
             "key_reused" | "result_expired" | "result_unavailable"
@@ -250,12 +239,12 @@ impl Flow {
         }
     }
 
-    fn emit(&self, kind: &str, fields: &[(&str, JsValue)]) {
+    fn event(&self) -> Fields {
         let record = self.operation.record();
-        let event = object(fields);
-        set(&event, "key", &record.key.as_str().into());
-        set(&event, "send", &record.sends.into());
-        self.job.emit(kind, &event);
+        let event = Fields::new();
+        event.set_text("key", &record.key);
+        event.set_number("send", record.sends.into());
+        event
     }
 }
 

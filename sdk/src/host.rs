@@ -1,9 +1,11 @@
 //! The host: what sdk/js hands over, and the few globals that are called from here.
 
-use js_sys::{Array, Object, Promise};
+use js_sys::{Array, Promise};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::Headers;
+
+use crate::object::Fields;
 
 #[wasm_bindgen]
 extern "C" {
@@ -21,7 +23,7 @@ extern "C" {
     pub(crate) fn method(this: &Job) -> String;
     /// What `fetch` gets, together with a signal.
     #[wasm_bindgen(method, getter)]
-    pub(crate) fn init(this: &Job) -> Object;
+    pub(crate) fn init(this: &Job) -> Fields;
     /// The headers in `init`.
     #[wasm_bindgen(method, getter)]
     pub(crate) fn headers(this: &Job) -> Headers;
@@ -48,7 +50,7 @@ extern "C" {
     pub(crate) fn now(this: &Job) -> f64;
     /// Tells listeners. Never throws.
     #[wasm_bindgen(method)]
-    pub(crate) fn emit(this: &Job, kind: &str, fields: &Object);
+    pub(crate) fn emit(this: &Job, kind: &str, fields: &Fields);
 
     /// Strings by name, across reloads where the browser allows it. Never throws.
     pub type Storage;
@@ -62,7 +64,7 @@ extern "C" {
     pub(crate) fn names(this: &Storage) -> Array;
 
     #[wasm_bindgen(catch)]
-    pub(crate) fn fetch(url: &str, init: &Object) -> Result<Promise, JsValue>;
+    pub(crate) fn fetch(url: &str, init: &Fields) -> Result<Promise, JsValue>;
 
     #[wasm_bindgen(catch, js_namespace = crypto, js_name = getRandomValues)]
     fn get_random_values(bytes: &mut [u8]) -> Result<(), JsValue>;

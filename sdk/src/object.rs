@@ -1,25 +1,41 @@
 //! Plain JavaScript objects: results, events and stored records.
+//!
+//! Members are set by type: a conversion to `JsValue` at each of the many places would be larger.
 
 use js_sys::{Object, Reflect};
-use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
 
-/// An object with these members.
-pub(crate) fn object(members: &[(&str, JsValue)]) -> Object {
-    let object = Object::new();
-    for (name, value) in members {
-        set(&object, name, value);
-    }
-    object
+#[wasm_bindgen]
+extern "C" {
+    /// A plain object that is being filled.
+    #[wasm_bindgen(extends = Object)]
+    pub type Fields;
+
+    #[wasm_bindgen(method, indexing_setter)]
+    pub(crate) fn set(this: &Fields, name: &str, value: &JsValue);
+    #[wasm_bindgen(method, indexing_setter)]
+    pub(crate) fn set_flag(this: &Fields, name: &str, value: bool);
+    #[wasm_bindgen(method, indexing_setter)]
+    pub(crate) fn set_number(this: &Fields, name: &str, value: f64);
+    #[wasm_bindgen(method, indexing_setter)]
+    pub(crate) fn set_text(this: &Fields, name: &str, value: &str);
 }
 
-/// Sets a member. It cannot fail on a plain object.
-pub(crate) fn set(object: &Object, name: &str, value: &JsValue) {
-    let _ = Reflect::set(object, &name.into(), value);
+impl Fields {
+    pub(crate) fn new() -> Self {
+        Object::new().unchecked_into()
+    }
 }
 
 /// A member; `undefined` if there is none.
 pub(crate) fn get(object: &JsValue, name: &str) -> JsValue {
     Reflect::get(object, &name.into()).unwrap_or_default()
+}
+
+/// A member that is a string.
+pub(crate) fn get_text(object: &JsValue, name: &str) -> Option<String> {
+    get(object, name).as_string()
 }
 
 /// A member that is a number from 0.

@@ -10,7 +10,7 @@ use oncegate_core::intent::InstallSecret;
 use wasm_bindgen::JsValue;
 
 use crate::host::{Storage, random};
-use crate::object::{get, get_number, object, set};
+use crate::object::{Fields, get_number, get_text};
 
 const SECRET: &str = "oncegate:secret";
 const INTENT: &str = "oncegate:intent:";
@@ -76,9 +76,9 @@ impl Record {
         let stored = JSON::parse(text).ok()?;
         Some(Self {
             epoch: get_number(&stored, "epoch")?,
-            key: get(&stored, "key").as_string()?,
-            phase: Phase::parse(&get(&stored, "phase").as_string()?)?,
-            digest: get(&stored, "digest").as_string()?,
+            key: get_text(&stored, "key")?,
+            phase: Phase::parse(&get_text(&stored, "phase")?)?,
+            digest: get_text(&stored, "digest")?,
             sends: u32::try_from(get_number(&stored, "sends")?).ok()?,
             first_sent_ms: get_number(&stored, "firstSent")?,
             lifetime_ms: get_number(&stored, "lifetime"),
@@ -86,16 +86,15 @@ impl Record {
     }
 
     fn to_text(&self) -> Option<String> {
-        let stored = object(&[
-            ("epoch", (self.epoch as f64).into()),
-            ("key", self.key.as_str().into()),
-            ("phase", self.phase.as_str().into()),
-            ("digest", self.digest.as_str().into()),
-            ("sends", self.sends.into()),
-            ("firstSent", (self.first_sent_ms as f64).into()),
-        ]);
+        let stored = Fields::new();
+        stored.set_number("epoch", self.epoch as f64);
+        stored.set_text("key", &self.key);
+        stored.set_text("phase", self.phase.as_str());
+        stored.set_text("digest", &self.digest);
+        stored.set_number("sends", self.sends.into());
+        stored.set_number("firstSent", self.first_sent_ms as f64);
         if let Some(lifetime_ms) = self.lifetime_ms {
-            set(&stored, "lifetime", &(lifetime_ms as f64).into());
+            stored.set_number("lifetime", lifetime_ms as f64);
         }
         JSON::stringify(&stored).ok()?.as_string()
     }

@@ -14,7 +14,6 @@ use web_sys::{AbortController, Response};
 
 use crate::answer::{Received, receive};
 use crate::host::{Job, fetch};
-use crate::object::set;
 
 /// What came of a send.
 pub(crate) enum Sent {
@@ -35,7 +34,7 @@ pub(crate) async fn send(job: &Job, aborted: &mut JsFuture, timeout_ms: u64) -> 
     let Ok(controller) = AbortController::new() else {
         return Sent::Failed(JsValue::UNDEFINED);
     };
-    set(&job.init(), "signal", &controller.signal());
+    job.init().set("signal", &controller.signal());
     let answered = async {
         exchange(job)
             .await

@@ -15,6 +15,16 @@ use crate::ui::Step;
 
 const CRATE: &str = "oncegate_sdk";
 
+/// What rustc assumes of every browser.
+const WASM_FEATURES: [&str; 6] = [
+    "--enable-bulk-memory",
+    "--enable-multivalue",
+    "--enable-mutable-globals",
+    "--enable-nontrapping-float-to-int",
+    "--enable-reference-types",
+    "--enable-sign-ext",
+];
+
 /// Builds what has changed.
 pub(super) fn build(project: &Project, tools: &Tools) -> Result<()> {
     let dist = project.path("sdk/dist");
@@ -26,7 +36,7 @@ pub(super) fn build(project: &Project, tools: &Tools) -> Result<()> {
     unless_stamped(project, &stamp, &dist, "building the SDK", |step| {
         let wasm = compile(project, step)?;
         let glue = bind(project, tools, step, &wasm)?;
-        shrink(project, tools, step, &glue.join("engine_bg.wasm"))?;
+        shrink(project, tools, step, &glue)?;
         inline(&glue).context("the SDK's wasm could not be inlined")?;
         remove(&dist)?;
         bundle(project, tools, step, &glue, &dist)?;
@@ -71,12 +81,43 @@ fn bind(project: &Project, tools: &Tools, step: &Step, wasm: &Path) -> Result<Pa
     Ok(glue)
 }
 
-fn shrink(project: &Project, tools: &Tools, step: &Step, wasm: &Path) -> Result<()> {
-    let mut command = tools.npm_command("wasm-opt");
-    command.arg("-Oz").arg(wasm).arg("-o").arg(wasm);
-    call(project, &mut command, step, "shrink-sdk")
-        .context("wasm-opt refuses the SDK")
+/// Optimises the wasm and gives its imports short names: every name ends in a hash, which no compression
+/// makes smaller, and stands in both files.
+fn shrink(project: &Project, tools: &Tools, step: &Step, glue: &Path) -> Result<()> {
+    let (wasm, text) = (glue.join("engine_bg.wasm"), glue.join("engine.wat"));
+    let mut optimise = tools.npm_command("wasm-opt");
+    optimise
+        .args(["-Oz", "--strip-target-features", "--strip-producers", "-S"])
+        .args([&wasm, Path::new("-o"), &text]);
+    call(project, &mut optimise, step, "shrink-sdk").context("wasm-opt refuses the SDK")?;
+    shorten(&glue.join("engine.js"), &text).context("the SDK's imports could not be renamed")?;
+    let mut assemble = tools.npm_command("wasm-as");
+    assemble
+        .args(WASM_FEATURES)
+        .args([&text, Path::new("-o"), &wasm]);
+    call(project, &mut assemble, step, "shrink-sdk")
+        .context("wasm-as refuses the SDK")
         .map(drop)
+}
+
+fn shorten(script: &Path, text: &Path) -> Result<()> {
+    let (mut glue, mut wasm) = (fs::read_to_string(script)?, fs::read_to_string(text)?);
+    let imports: Vec<String> = glue.lines().filter_map(hashed_import).collect();
+    for (number, name) in imports.iter().enumerate() {
+        glue = glue.replace(name, &format!("i{number}"));
+        wasm = wasm.replace(name, &format!("i{number}"));
+    }
+    fs::write(script, glue)?;
+    fs::write(text, wasm)?;
+    Ok(())
+}
+
+/// `__wbg_fetch_6371f061146e7178` of a line `__wbg_fetch_6371f061146e7178: function(…) {`
+fn hashed_import(line: &str) -> Option<String> {
+    let (name, _) = line.trim_start().split_once(": function(")?;
+    let (_, hash) = name.rsplit_once('_')?;
+    let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then(|| name.to_owned())
 }
 
 /// Writes the wasm as text. In hexadecimal, because gzip still finds the repetitions in it: in base64 the
