@@ -42,5 +42,5 @@ INSERT INTO products (sku, name, name_zh, price_cents, stock, initial_stock) VAL
     ('cup',      'Espresso cup with saucer',           '浓缩咖啡杯碟套装', 1850,  80,  80),
     ('dripper',  'Porcelain dripper',                  '白瓷滤杯',         3200,  40,  40),
     ('kettle',   'Gooseneck kettle, 0.9 l',            '细口手冲壶 0.9 升', 6900,  20,  20),
-    ('beans',    'Ethiopia Guji, whole beans, 250 g',  '埃塞俄比亚古吉咖啡豆 250 克', 1450, 100, 100),
+    ('beans',    'Ethiopia Guji, whole beans, 250 g',  '埃塞俄比亚古吉咖啡豆 250 克', 1450, 5000, 5000),
     ('tin',      'Coffee tin with a wooden lid',       '木盖咖啡罐',       2100,  60,  60);

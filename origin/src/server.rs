@@ -110,20 +110,8 @@ impl Origin {
     /// Serves until `shutdown` resolves, then ends within [`GRACE`] and a moment.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) {
         let stopping = CancellationToken::new();
-        let accepting = async {
-            loop {
-                match self.listener.accept().await {
-                    Ok((stream, _)) => {
-                        let connection = connection(stream, self.router.clone(), stopping.clone());
-                        self.tasks.spawn(connection);
-                    }
-                    // Out of file descriptors, mostly: those that are in use will be free again.
-                    Err(_) => sleep(Duration::from_millis(50)).await,
-                }
-            }
-        };
         tokio::select! {
-            () = accepting => {}
+            () = accept(self.listener, self.router, &self.tasks, &stopping) => {}
             () = shutdown => {}
         }
         stopping.cancel();
@@ -143,6 +131,24 @@ impl HangUp {
     pub(crate) async fn now<T>(self) -> T {
         self.0.cancel();
         pending().await
+    }
+}
+
+/// Never ends by itself. When it is dropped, nobody listens any more.
+async fn accept(
+    listener: TcpListener,
+    router: Router,
+    tasks: &TaskTracker,
+    stopping: &CancellationToken,
+) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                tasks.spawn(connection(stream, router.clone(), stopping.clone()));
+            }
+            // Out of file descriptors, mostly: those that are in use will be free again.
+            Err(_) => sleep(Duration::from_millis(50)).await,
+        }
     }
 }
 

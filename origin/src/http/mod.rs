@@ -12,13 +12,14 @@ use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Extension, Path, Query, State};
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use oncegate_core::key::Key;
 use oncegate_core::ledger::State as Became;
 use oncegate_core::outcome::Outcome;
 use oncegate_core::signature::Secrets;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
@@ -28,7 +29,7 @@ use crate::clock::now_ms;
 use crate::faults::{self, Fault};
 use crate::ledger::{Effect, Failure, Ledger, Verdict};
 use crate::problem::Problem;
-use crate::shop;
+use crate::shop::{self, Order, Product, Shown};
 use crate::sql::{self, Database};
 
 /// The largest body of a request. An order with the longest cart has about 2 KB.
@@ -131,13 +132,25 @@ async fn cancel(State(context): State<Context>, Signed(call): Signed) -> Result<
     Ok(Reply::of_state(state.outcome()))
 }
 
-async fn catalog(State(context): State<Context>) -> Result<Json<Value>, Reply> {
+#[derive(Serialize)]
+struct Catalog {
+    currency: &'static str,
+    products: Vec<Product>,
+}
+
+async fn catalog(State(context): State<Context>) -> Result<Json<Catalog>, Reply> {
     let products = sql::shop::products(&context.database)
         .await
         .map_err(unreadable)?;
-    Ok(Json(
-        json!({ "currency": shop::CURRENCY, "products": products }),
-    ))
+    Ok(Json(Catalog {
+        currency: shop::CURRENCY,
+        products,
+    }))
+}
+
+#[derive(Serialize)]
+struct Orders {
+    orders: Vec<Order>,
 }
 
 #[derive(Deserialize)]
@@ -148,29 +161,26 @@ struct Filter {
 async fn list_orders(
     State(context): State<Context>,
     Query(filter): Query<Filter>,
-) -> Result<Json<Value>, Reply> {
+) -> Result<Json<Orders>, Reply> {
     let orders = sql::shop::orders(&context.database, filter.request_id.as_deref())
         .await
         .map_err(unreadable)?;
-    Ok(Json(json!({ "orders": orders })))
+    Ok(Json(Orders { orders }))
 }
 
 async fn show_order(
     State(context): State<Context>,
     Path(id): Path<String>,
-) -> Result<Json<Value>, Reply> {
-    match sql::shop::order(&context.database, &id)
+) -> Result<Response, Reply> {
+    let order = sql::shop::order(&context.database, &id)
         .await
-        .map_err(unreadable)?
-    {
-        Some(order) => Ok(Json(json!({ "order": order }))),
-        None => Err(Problem::new(
-            404,
-            "order_not_found",
-            "No such order",
-            "There is no order of this id.",
-        )
-        .into()),
+        .map_err(unreadable)?;
+    match &order {
+        Some(order) => Ok(Json(Shown { order }).into_response()),
+        None => {
+            let detail = "There is no order of this id.";
+            Err(Problem::new(404, "order_not_found", "No such order", detail).into())
+        }
     }
 }
 

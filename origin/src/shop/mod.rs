@@ -9,6 +9,7 @@ mod request;
 
 use oncegate_core::key::Key;
 
+pub(crate) use self::order::Shown;
 pub use self::order::{Item, Order, Product};
 use self::request::OrderRequest;
 use crate::ledger::{Answer, Effect, Failure};
@@ -90,7 +91,6 @@ fn placed(order: &Order) -> Answer {
             ("content-type".into(), "application/json".into()),
             ("location".into(), format!("/orders/{}", order.id)),
         ],
-        body: serde_json::to_vec(&serde_json::json!({ "order": order }))
-            .expect("an order is text and numbers"),
+        body: serde_json::to_vec(&Shown { order }).expect("an order is text and numbers"),
     }
 }

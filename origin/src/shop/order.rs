@@ -57,6 +57,12 @@ pub struct Order {
     pub created_at: i64,
 }
 
+/// How an order is shown, wherever it is the only one.
+#[derive(Serialize)]
+pub(crate) struct Shown<'a> {
+    pub(crate) order: &'a Order,
+}
+
 impl Order {
     pub(super) fn new(request_id: String, items: Vec<Item>, now_ms: u64) -> Self {
         Self {

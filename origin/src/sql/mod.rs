@@ -1,11 +1,11 @@
 //! Every SQL statement of the crate, and the connections they run on.
 //!
 //! **Invariant: whoever writes holds the database's write lock from the first statement on.**
-//! [`Database::begin`] takes it (`BEGIN IMMEDIATE`), so a transaction never reads something that
+//! `Database::begin` takes it (`BEGIN IMMEDIATE`), so a transaction never reads something that
 //! another one changes before it commits, and never fails half-way because it could not upgrade.
 //!
 //! This module is the seam for a second database: the rest of the crate names [`Connection`] and
-//! [`Transaction`], passes plain Rust values, and knows no SQL.
+//! `Transaction`, passes plain Rust values, and knows no SQL.
 
 pub(crate) mod ledger;
 pub(crate) mod shop;

@@ -1,97 +1,26 @@
-//! The ledger as a library, with effects of the test's own: taking a mug off the shelf.
+//! Rules L3 to L5 and L9: the ledger as a library.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use oncegate_core::fingerprint::Fingerprint;
-use oncegate_core::key::{Key, KeyKind};
+use oncegate_core::key::KeyKind;
 use oncegate_core::ledger::State;
-use oncegate_origin::ledger::{Answer, Call, Effect, EffectFuture, Failure, Ledger, Verdict};
+use oncegate_origin::ledger::{Effect, EffectFuture, Failure, Ledger, Verdict};
 use oncegate_origin::sql::{Connection, Database};
 use sqlx::query;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::shop::Books;
+use crate::fixture::{Fixture, answer, call, executed, take};
 
-struct Fixture {
-    books: Books,
-    ledger: Ledger,
-}
-
-impl Fixture {
-    async fn new() -> Self {
-        let books = Books::new();
-        let ledger = Ledger::new(Database::open(&books.url()).await.unwrap());
-        Self { books, ledger }
-    }
-
-    /// How often the effect happened.
-    async fn effects(&self) -> i64 {
-        100 - self.books.stock("mug").await
-    }
-
-    async fn rows(&self) -> i64 {
-        self.books
-            .number("SELECT count(*) FROM idempotency_ledger")
-            .await
-    }
-
-    async fn execute(&self, call: &Call) -> Verdict {
-        self.ledger
-            .once(call, |connection| take(connection, Ok(executed("first"))))
-            .await
-            .unwrap()
-    }
-
-    async fn refuse(&self, call: &Call, text: &str) -> Verdict {
-        let effect = Ok(Effect::Refused(answer(text)));
-        self.ledger
-            .once(call, |connection| take(connection, effect))
-            .await
-            .unwrap()
-    }
-
-    /// An attempt that must not come to its effect.
-    async fn replay(&self, call: &Call) -> Verdict {
-        self.ledger
-            .once(call, |_| panic!("the effect ran again"))
-            .await
-            .unwrap()
-    }
-}
-
-fn call(key: &str, fingerprint: char, kind: KeyKind) -> Call {
-    Call {
-        key: Key::parse(key).unwrap(),
-        fingerprint: Fingerprint::parse(&fingerprint.to_string().repeat(64)).unwrap(),
-        kind,
-    }
-}
-
-fn answer(text: &str) -> Answer {
-    Answer {
-        status: 299,
-        headers: vec![
-            ("content-type".into(), "text/plain; a=\": \"".into()),
-            ("location".into(), "/x".into()),
-        ],
-        body: [text.as_bytes(), b"\0\xff\r\n"].concat(),
-    }
-}
-
-fn executed(text: &str) -> Effect {
-    Effect::Executed(answer(text))
-}
-
-/// Takes a mug off the shelf, then comes to this end.
-fn take(connection: &mut Connection, end: Result<Effect, Failure>) -> EffectFuture<'_> {
+/// Loses the claim, as a ledger that decides wrongly would.
+fn lose_the_claim(connection: &mut Connection) -> EffectFuture<'_> {
     Box::pin(async move {
-        query("UPDATE products SET stock = stock - 1 WHERE sku = 'mug'")
-            .execute(connection)
+        query("DELETE FROM idempotency_ledger")
+            .execute(&mut *connection)
             .await?;
-        end
+        take(connection, Ok(executed("never"))).await
     })
 }
 
@@ -179,6 +108,19 @@ async fn l3_only_the_ledgers_own_index_means_duplicate() {
         fixture.execute(&call).await,
         Verdict::Executed(answer("first"))
     );
+}
+
+#[tokio::test]
+async fn l3_without_a_claim_nothing_is_committed() {
+    let fixture = Fixture::new().await;
+    let call = call("k", 'a', KeyKind::Client);
+    let failure = fixture
+        .ledger
+        .once(&call, lose_the_claim)
+        .await
+        .unwrap_err();
+    assert!(matches!(failure, Failure::NotExecuted(_)), "{failure}");
+    assert_eq!((fixture.effects().await, fixture.rows().await), (0, 0));
 }
 
 #[tokio::test]
@@ -321,83 +263,6 @@ async fn l5_a_generated_key_runs_with_another_fingerprint_after_a_refusal() {
         );
     }
     assert_eq!(fixture.effects().await, 1);
-}
-
-#[tokio::test]
-async fn l6_a_cancelled_key_never_runs() {
-    let fixture = Fixture::new().await;
-    let [a, b] = ['a', 'b'].map(|fingerprint| call("k", fingerprint, KeyKind::Client));
-    for _ in 0..2 {
-        assert_eq!(fixture.ledger.cancel(&a).await.unwrap(), State::Cancelled);
-    }
-    for call in [&a, &b] {
-        assert_eq!(fixture.replay(call).await, Verdict::Cancelled);
-        assert_eq!(
-            fixture.ledger.probe(call).await.unwrap(),
-            Some(State::Cancelled)
-        );
-    }
-    assert_eq!((fixture.effects().await, fixture.rows().await), (0, 1));
-}
-
-#[tokio::test]
-async fn l6_a_cancel_that_comes_too_late_hears_what_happened() {
-    let fixture = Fixture::new().await;
-    let [ran, refused] = ["ran", "refused"].map(|key| call(key, 'a', KeyKind::Client));
-    fixture.execute(&ran).await;
-    fixture.refuse(&refused, "no").await;
-    assert_eq!(fixture.ledger.cancel(&ran).await.unwrap(), State::Executed);
-    assert_eq!(
-        fixture.ledger.cancel(&refused).await.unwrap(),
-        State::Refused
-    );
-    assert_eq!(fixture.rows().await, 2);
-}
-
-#[tokio::test]
-async fn l6_a_refusal_of_another_fingerprint_is_no_answer() {
-    let fixture = Fixture::new().await;
-    for kind in [KeyKind::Client, KeyKind::Generated] {
-        let [a, b] = ['a', 'b'].map(|fingerprint| call(kind.as_str(), fingerprint, kind));
-        fixture.refuse(&a, "no").await;
-        assert_eq!(fixture.ledger.probe(&b).await.unwrap(), None);
-        assert_eq!(
-            fixture.ledger.probe(&a).await.unwrap(),
-            Some(State::Refused)
-        );
-        assert_eq!(fixture.ledger.cancel(&b).await.unwrap(), State::Cancelled);
-        assert_eq!(fixture.replay(&b).await, Verdict::Cancelled);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn l6_a_cancel_and_a_commit_that_race_agree() {
-    let fixture = Fixture::new().await;
-    let mut effects = 0;
-    for round in 0..40 {
-        let call = call(&format!("k{round}"), 'a', KeyKind::Client);
-        let running = tokio::spawn({
-            let (ledger, call) = (fixture.ledger.clone(), call.clone());
-            async move {
-                ledger
-                    .once(&call, |connection| take(connection, Ok(executed("x"))))
-                    .await
-            }
-        });
-        if round % 2 == 0 {
-            tokio::task::yield_now().await;
-        }
-        let cancelled = fixture.ledger.cancel(&call).await.unwrap();
-        match running.await.unwrap().unwrap() {
-            Verdict::Cancelled => assert_eq!(cancelled, State::Cancelled),
-            Verdict::Executed(_) => {
-                assert_eq!(cancelled, State::Executed);
-                effects += 1;
-            }
-            verdict => panic!("{verdict:?}"),
-        }
-        assert_eq!(fixture.effects().await, effects, "round {round}");
-    }
 }
 
 #[tokio::test]

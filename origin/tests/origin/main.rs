@@ -2,8 +2,11 @@
 //!
 //! A test's name begins with the rule that it holds the origin to.
 
+mod callers;
+mod cancel;
 mod client;
 mod faults;
+mod fixture;
 mod ledger;
 mod orders;
 mod process;

@@ -6,8 +6,6 @@ use std::time::{Duration, Instant};
 
 use oncegate_core::key::KeyKind;
 use sqlx::query;
-use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 use tokio::time::sleep;
 
 use crate::client::{CARD, Call, DECLINED_CARD, Response, order};
@@ -314,68 +312,31 @@ async fn l6_a_cancel_waits_for_the_attempt_that_is_at_work() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused_without_effect() {
-    let shop = Shop::open().await;
-    let large = Call::order("k").with_body(" ".repeat(64 * 1024) + &order(&[("mug", 1)], CARD));
-    let response = shop.send(&large).await;
-    assert_eq!((response.status, response.outcome()), (413, None));
-    assert_eq!(response.code(), "request_too_large");
-    assert_eq!(
-        shop.books
-            .number("SELECT count(*) FROM idempotency_ledger")
-            .await,
-        0
-    );
-}
-
-#[tokio::test]
-async fn an_upload_that_is_cut_executes_nothing() {
-    let shop = Shop::open().await;
-    let mut request = Call::order("k").request();
-    // What is left is a valid order; only the length that was announced shows that it is cut.
-    let announced = String::from_utf8(request.clone()).unwrap();
-    let length = Call::order("k").body.len();
-    request = announced
-        .replace(
-            &format!("content-length: {length}"),
-            &format!("content-length: {}", length + 1),
-        )
-        .into_bytes();
-    let mut stream = TcpStream::connect(shop.address).await.unwrap();
-    stream.write_all(&request).await.unwrap();
-    stream.shutdown().await.unwrap();
-    sleep(Duration::from_millis(200)).await;
-    assert_eq!(
-        shop.books
-            .number("SELECT count(*) FROM idempotency_ledger")
-            .await,
-        0
-    );
-    assert_eq!(shop.books.executed().await, 0);
-}
-
-#[tokio::test]
-async fn a_caller_that_leaves_does_not_stop_its_order() {
-    let shop = Shop::with_faults(r#"[{"delay_within": 300}]"#).await;
-    let mut stream = TcpStream::connect(shop.address).await.unwrap();
-    stream.write_all(&Call::order("k").request()).await.unwrap();
-    sleep(Duration::from_millis(100)).await;
-    drop(stream);
-    let again = shop
-        .send(&Call {
-            attempt: 2,
-            ..Call::order("k")
-        })
-        .await;
-    assert_eq!((again.status, again.outcome()), (201, Some("executed")));
-    assert_eq!(shop.plain("GET", "/faults", "").await.body, b"[]");
-    let order = &again.json()["order"];
-    assert!(
-        order["created_at"].as_i64().unwrap()
-            < oncegate_origin::clock::now_ms().cast_signed() - 150,
-        "the first attempt made the order: {order}"
-    );
-    assert_eq!(shop.books.executed().await, 1);
+async fn l8_every_answer_says_what_became_of_the_operation() {
+    let shop = Shop::with_faults(r#"["unavailable"]"#).await;
+    let cancelled = Call::order("cancelled");
+    shop.ask("cancel", &cancelled).await;
+    let body = |sku, quantity, card| order(&[(sku, quantity)], card);
+    for (status, outcome, key, body) in [
+        (503, "not_executed", "k", body("mug", 1, CARD)),
+        (201, "executed", "k", body("mug", 1, CARD)),
+        (201, "executed", "k", body("mug", 1, CARD)),
+        (422, "executed", "k", body("mug", 2, CARD)),
+        (402, "refused", "declined", body("mug", 1, DECLINED_CARD)),
+        (402, "refused", "declined", body("mug", 1, DECLINED_CARD)),
+        (422, "refused", "declined", body("mug", 1, CARD)),
+        (409, "refused", "too many", body("kettle", 21, CARD)),
+        (422, "refused", "invalid", body("mug", 0, CARD)),
+        (410, "cancelled", "cancelled", cancelled.body),
+    ] {
+        let key = format!("\"{key}\"");
+        let response = shop.send(&Call::order(&key).with_body(body)).await;
+        assert_eq!(
+            (response.status, response.outcome()),
+            (status, Some(outcome)),
+            "{key}"
+        );
+    }
 }
 
 #[tokio::test]
