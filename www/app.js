@@ -18,7 +18,7 @@ const LOCKED_PHASES = new Set(["paying", "resumed", "recheck", "ask", "unknown"]
 
 const cart = createCart();
 const form = createCardForm({ cart });
-const shop = createShop({ cart });
+const shop = createShop({ cart, onCatalogue: () => result.render() });
 const strip = createStrip({ cart });
 const witness = createWitness({
   onAttempt: (key, { attempts, state }) => strip.add("gate", "attempt", { key, attempts, state }),

@@ -9,8 +9,10 @@ import { language, money, t } from "./i18n.js";
 
 const PICTURES = new Set(["beans", "cup", "dripper", "kettle", "mug", "tin"]);
 const LOW_STOCK = 5;
+const MOST_SHOWN = 99;
 
-export function createShop({ cart }) {
+/** `onCatalogue` hears when prices and stock have arrived. */
+export function createShop({ cart, onCatalogue }) {
   const shelf = byId("shelf");
   const note = byId("shelf-note");
   let products = [];
@@ -34,6 +36,7 @@ export function createShop({ cart }) {
     cart.startWith(products.filter((product) => product.stock > 0).slice(0, 2).map((product) => product.sku));
     if (sameShelf) refresh();
     else build();
+    onCatalogue();
   }
 
   function build() {
@@ -119,5 +122,5 @@ function nameOf(product) {
 
 function stockText(stock) {
   if (stock === 0) return t("soldOut");
-  return t(stock <= LOW_STOCK ? "lowStock" : "inStock", { stock });
+  return t(stock <= LOW_STOCK ? "lowStock" : "inStock", { stock: stock > MOST_SHOWN ? `${MOST_SHOWN}+` : stock });
 }
