@@ -94,11 +94,11 @@ export function createCheckout({ cart, form, witness, onPhase, onEvent }) {
   /** The same payload can be made again only if its card is one of the test cards; a visitor's own card is not kept. */
   async function resume(key) {
     const attempt = recall("attempt");
-    enter({ name: "resumed", key });
     if (attempt?.intent === cart.intent && attempt.testCard) {
       form.fill(attempt.testCard);
       return submit("resumed");
     }
+    enter({ name: "resumed", key });
     const { gate } = await witness.look(key);
     if (running) return;
     if (gate?.executed === true) submit("resumed");
