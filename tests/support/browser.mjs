@@ -1,0 +1,92 @@
+// A real Chromium with the checkout page, and a proxy that loses answers between browser and gate.
+
+import { createServer, request } from "node:http";
+
+import { chromium } from "playwright-core";
+
+/** Starts the browser that `cargo xtask test` has found or installed. */
+export function startBrowser() {
+  return chromium.launch({
+    executablePath: process.env.ONCEGATE_CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
+  });
+}
+
+/** A customer: a browser profile of its own. */
+export async function newCustomer(browser) {
+  const context = await browser.newContext({ locale: "en-GB" });
+  return { context, page: await context.newPage() };
+}
+
+/** Opens the shop and waits until a customer could pay. */
+export async function openShop(page, url) {
+  await page.goto(url);
+  await page.locator("[data-testid=pay]:not([disabled])").waitFor();
+}
+
+/** Slows the page's processor down. */
+export async function throttle(page, rate) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate });
+}
+
+/** Presses the mouse on the pay button, with real gestures `gapMs` apart. */
+export async function clickPay(page, { times = 1, gapMs = 0 } = {}) {
+  const button = page.getByTestId("pay");
+  await button.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = await button.boundingBox();
+  await page.mouse.move(x + width / 2, y + height / 2);
+  for (let click = 1; click <= times; click += 1) {
+    if (click > 1 && gapMs > 0) await new Promise((resolve) => setTimeout(resolve, gapMs));
+    await page.mouse.down({ clickCount: click });
+    await page.mouse.up({ clickCount: click });
+  }
+}
+
+/** Waits until the page says how the payment ended. */
+export async function ending(page, outcome, timeout = 60_000) {
+  await page.locator(`[data-testid=result][data-outcome=${outcome}]`).waitFor({ timeout });
+}
+
+/** Forwards to the gate. While `lose` is above 0, an answer to an order is dropped with its connection after it arrived. */
+export async function startLossyProxy(gate) {
+  const state = { lose: 0, arrivals: [] };
+  const server = createServer((incoming, outgoing) => {
+    const isOrder = incoming.method === "POST";
+    if (isOrder) state.arrivals.push(incoming.headers["idempotency-key"]);
+    const options = { method: incoming.method, path: incoming.url, headers: incoming.headers };
+    const forward = request(gate, options, (answer) => {
+      if (isOrder && state.lose > 0) {
+        state.lose -= 1;
+        answer.resume().on("end", () => incoming.socket.destroy());
+        return;
+      }
+      outgoing.writeHead(answer.statusCode, answer.rawHeaders);
+      answer.pipe(outgoing);
+    });
+    forward.on("error", () => incoming.socket.destroy());
+    incoming.pipe(forward);
+  });
+  const port = await listen(server);
+  return {
+    ...state,
+    url: `http://127.0.0.1:${port}`,
+    arrivals: state.arrivals,
+    loseNext: (count) => (state.lose = count),
+    stop: () => new Promise((resolve) => (server.close(resolve), server.closeAllConnections())),
+  };
+}
+
+/** Listens below the range from which outgoing connections take their ports. */
+async function listen(server) {
+  for (let tries = 0; tries < 50; tries += 1) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const listening = await new Promise((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => resolve(true));
+    });
+    server.removeAllListeners("error");
+    if (listening) return port;
+  }
+  throw new Error("found no free port in 50 tries");
+}
