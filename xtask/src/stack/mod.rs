@@ -12,7 +12,8 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
+use ureq::Agent;
 
 use crate::build;
 use crate::http;
@@ -113,6 +114,20 @@ impl Stack {
             .try_for_each(Process::check_alive)
     }
 
+    /// Whether the gate answers.
+    pub(crate) fn answers(&self) -> bool {
+        healthy(&http::client(Duration::from_secs(2)), &self.gate_health())
+    }
+
+    /// The error of a gate that runs and does not answer.
+    pub(crate) fn silence(&self) -> Error {
+        let silence = "does not answer any more: start again";
+        self.gate.as_ref().map_or_else(
+            || Error::msg("the gate does not run"),
+            |gate| gate.failure(silence),
+        )
+    }
+
     /// Starts the origin if it does not run, and waits until it answers.
     pub(crate) fn start_origin(&mut self) -> Result<()> {
         if self.origin.is_none() {
@@ -130,7 +145,7 @@ impl Stack {
     /// Starts the gate if it does not run, and waits until it answers.
     pub(crate) fn start_gate(&mut self) -> Result<()> {
         if self.gate.is_none() {
-            let health = format!("{}/.oncegate/v1/health", self.gate_url());
+            let health = self.gate_health();
             self.gate =
                 Some(self.serve("the gate", &mut self.wrangler_dev(), "gate.log", &health)?);
         }
@@ -150,6 +165,10 @@ impl Stack {
     /// Ends the gate as a crash does.
     pub(crate) fn kill_gate(&mut self) {
         self.gate.take().iter_mut().for_each(Process::kill);
+    }
+
+    fn gate_health(&self) -> String {
+        format!("{}/.oncegate/v1/health", self.gate_url())
     }
 
     fn configure_gate(&self, overrides: &[RouteOverride]) -> Result<()> {
@@ -240,7 +259,7 @@ fn ready(mut process: Process, url: &str) -> Result<Process> {
         Instant::now() + STARTING,
     );
     loop {
-        if http::get(&client, url).is_ok_and(|answer| answer.status == 200) {
+        if healthy(&client, url) {
             return Ok(process);
         }
         process.check_alive()?;
@@ -252,6 +271,10 @@ fn ready(mut process: Process, url: &str) -> Result<Process> {
         }
         sleep(POLL);
     }
+}
+
+fn healthy(client: &Agent, url: &str) -> bool {
+    http::get(client, url).is_ok_and(|answer| answer.status == 200)
 }
 
 /// The state folder, locked, and emptied if asked for.

@@ -36,6 +36,8 @@ pub(crate) enum Part {
     Chain,
     /// The package's TypeScript types
     Types,
+    /// The SDK's package, in Node and in Chromium
+    Sdk,
     /// Origin and gate over HTTP, from Node
     Gate,
     /// The page in Chromium
@@ -112,6 +114,12 @@ impl Part {
             Self::Pure => cargo::pure(project, tools),
             Self::Chain => chain::purchase(project, tools),
             Self::Types => node::types(project, tools),
+            Self::Sdk => node::tests(
+                project,
+                tools,
+                "sdk/tests",
+                Some(crate::setup::chromium(project)?),
+            ),
             Self::Gate => node::tests(project, tools, "tests/gate", None),
             Self::Browser => node::tests(
                 project,

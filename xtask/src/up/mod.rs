@@ -16,7 +16,10 @@ use crate::stack::{Plan, Stack};
 use crate::ui::{Step, say, seconds};
 use purchase::Purchase;
 
-const WATCH: Duration = Duration::from_millis(300);
+const LOOK: Duration = Duration::from_millis(300);
+const LOOKS_PER_CALL: u32 = 15;
+/// A reload of the gate may miss one call, or two.
+const TOO_SILENT: u32 = 3;
 
 /// Starts the chain and makes the purchase; then ends, or stays until a signal or a process that dies.
 pub(crate) fn run(project: &Project, plan: &Plan, check: bool) -> Result<()> {
@@ -44,8 +47,16 @@ pub(crate) fn run(project: &Project, plan: &Plan, check: bool) -> Result<()> {
 
 /// Ends only by an error: a signal ends the whole program.
 fn watch(stack: &mut Stack) -> Result<Infallible> {
+    let mut silent = 0;
     loop {
-        stack.check_alive()?;
-        sleep(WATCH);
+        for _ in 0..LOOKS_PER_CALL {
+            stack.check_alive()?;
+            sleep(LOOK);
+        }
+        // wrangler lives on when its workerd has died.
+        silent = if stack.answers() { 0 } else { silent + 1 };
+        if silent == TOO_SILENT {
+            return Err(stack.silence());
+        }
     }
 }
