@@ -2,7 +2,9 @@
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::*;
-use crate::fingerprint::Parts;
+use crate::fingerprint::{Fingerprint, Parts};
+use crate::key::KeyKind;
+use crate::proof::{Origin, Reply};
 
 const LEASE_MS: u64 = 30_000;
 const DAY_MS: u64 = 86_400_000;

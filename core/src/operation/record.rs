@@ -1,0 +1,372 @@
+//! The record of an operation, and its verbs. Each verb consumes the record and gives the next one.
+
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::attempts::Attempts;
+use super::vocabulary::{Admission, Settled, Settling, State, Terms, Turn, View};
+use crate::fingerprint::Fingerprint;
+use crate::key::KeyKind;
+use crate::outcome::Outcome;
+use crate::proof::{Origin, judge};
+
+/// How many refused fingerprints a generated key remembers (rule P4).
+const MOST_REFUSED: usize = 8;
+
+/// A record with its version, as it is stored. A reader that does not know the version refuses the
+/// record: it must never count as absent (rule I5).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "v")]
+#[non_exhaustive]
+pub enum Stored {
+    /// The first version.
+    #[serde(rename = "1")]
+    V1(Operation),
+}
+
+/// The record of an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operation {
+    state: State,
+    kind: KeyKind,
+    terms: Terms,
+    fingerprint: Fingerprint,
+    /// Fingerprints that were refused under this generated key.
+    refused: Vec<Fingerprint>,
+    /// Whether an attempt of this fingerprint was refused.
+    refusal: bool,
+    /// The number of the newest attempt.
+    attempt: u32,
+    /// The first attempt of this fingerprint: the answer of an earlier one is not its answer.
+    since: u32,
+    unsettled: Attempts,
+    answer: AnswerMark,
+    disputed: bool,
+    claimed_ms: u64,
+    dispatched_ms: u64,
+    settled_ms: u64,
+    /// The last time stored: the clock never runs backwards for a record.
+    seen_ms: u64,
+}
+
+/// Whether the answer of a closed operation can be replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum AnswerMark {
+    Missing,
+    Stored,
+}
+
+impl Operation {
+    /// Claims an absent key. The record is the dispatch record of attempt 1 (I2).
+    pub fn claim(now_ms: u64, kind: KeyKind, terms: Terms, fingerprint: Fingerprint) -> Self {
+        let record = Self {
+            state: State::Released,
+            kind,
+            terms,
+            fingerprint,
+            refused: Vec::new(),
+            refusal: false,
+            attempt: 0,
+            since: 1,
+            unsettled: Attempts::default(),
+            answer: AnswerMark::Missing,
+            disputed: false,
+            claimed_ms: now_ms,
+            dispatched_ms: now_ms,
+            settled_ms: now_ms,
+            seen_ms: now_ms,
+        };
+        record.dispatch(now_ms)
+    }
+
+    /// Takes in a request whose key has this record, or none. An expired record counts as none.
+    pub fn arrive(
+        record: Option<Self>,
+        now_ms: u64,
+        kind: KeyKind,
+        terms: Terms,
+        fingerprint: Fingerprint,
+    ) -> (Self, Admission) {
+        match record {
+            Some(record) if !record.is_expired(now_ms) => record.admit(now_ms, fingerprint),
+            _ => {
+                let record = Self::claim(now_ms, kind, terms, fingerprint);
+                let attempt = record.attempt;
+                (record, Admission::Dispatch(attempt))
+            }
+        }
+    }
+
+    /// Admits a request that arrived under this key. If the admission is
+    /// [`Dispatch`](Admission::Dispatch), the record has changed and must be stored first.
+    pub fn admit(self, now_ms: u64, fingerprint: Fingerprint) -> (Self, Admission) {
+        let now_ms = now_ms.max(self.seen_ms);
+        if fingerprint != self.fingerprint {
+            return self.admit_other(now_ms, fingerprint);
+        }
+        match self.state_at(now_ms) {
+            State::Cancelled => self.turn(Turn::Cancelled),
+            State::Dispatched => {
+                let lease_ends_ms = self.lease_ends_ms();
+                (self, Admission::Wait { lease_ends_ms })
+            }
+            State::Executed => {
+                let admission = self.admit_executed(now_ms);
+                (self, admission)
+            }
+            State::Refused if self.has_answer(now_ms) => (self, Admission::Replay),
+            State::Refused => self.turn(Turn::Refused),
+            State::Released => self.redispatch(now_ms),
+            State::Unknown if self.may_redispatch(now_ms) => self.redispatch(now_ms),
+            State::Unknown => self.turn(Turn::Unknown),
+        }
+    }
+
+    /// Takes the reply to an attempt. The record has changed and must be stored, with the answer if
+    /// [`Settled::store`] says so.
+    pub fn settle(mut self, now_ms: u64, settling: Settling<'_>) -> (Self, Settled) {
+        let Settling {
+            attempt,
+            reply,
+            storable,
+        } = settling;
+        let now_ms = self.advance(now_ms);
+        let others_settled = self.unsettled.others_settled(attempt);
+        let proof = judge(self.terms.origin, reply, others_settled);
+        let was_open = self.unsettled.contains(attempt);
+        if self.state.is_closed() {
+            self.unsettled.settle(attempt);
+            self.disputed |= proof == Outcome::Executed && self.state != State::Executed;
+            return (
+                self,
+                Settled {
+                    store: false,
+                    superseded: true,
+                },
+            );
+        }
+        // An attempt that was settled before has nothing more to say, except that it did execute.
+        if !was_open && proof != Outcome::Executed {
+            return (
+                self,
+                Settled {
+                    store: false,
+                    superseded: false,
+                },
+            );
+        }
+        self.apply(now_ms, attempt, proof);
+        let answers = matches!(self.state, State::Executed | State::Refused);
+        let store = storable && answers && attempt >= self.since;
+        if store {
+            self.answer = AnswerMark::Stored;
+        }
+        (
+            self,
+            Settled {
+                store,
+                superseded: false,
+            },
+        )
+    }
+
+    /// What may be told about the operation at `now_ms`.
+    pub fn view(&self, now_ms: u64) -> View {
+        let state = self.state_at(now_ms.max(self.seen_ms));
+        View {
+            state,
+            executed: match state {
+                State::Executed => Some(true),
+                State::Cancelled | State::Refused => Some(self.disputed),
+                State::Dispatched | State::Released | State::Unknown => None,
+            },
+            safe_new_key: self.safe_new_key(),
+            attempts: self.attempt,
+            unsettled: self.unsettled.count(),
+            lease_ends_ms: (state == State::Dispatched).then(|| self.lease_ends_ms()),
+        }
+    }
+
+    /// Whether the record counts as absent: settled, and its key ttl is over (I5, T2).
+    pub fn is_expired(&self, now_ms: u64) -> bool {
+        let now_ms = now_ms.max(self.seen_ms);
+        self.keep_until_ms()
+            .is_some_and(|until_ms| now_ms >= until_ms)
+    }
+
+    /// Until when the record must be kept; `None` for one that must be kept until it settles.
+    pub fn keep_until_ms(&self) -> Option<u64> {
+        let until_ms = self.settled_ms.saturating_add(self.terms.key_ttl_ms);
+        self.is_settled().then_some(until_ms)
+    }
+
+    /// Whether every attempt is settled. A record that is not must never be dropped (I5).
+    pub fn is_settled(&self) -> bool {
+        self.state.is_closed() || self.state == State::Released
+    }
+
+    /// What the operation asks for.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// The terms under which the key was claimed.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// Another request under the same key.
+    fn admit_other(mut self, now_ms: u64, fingerprint: Fingerprint) -> (Self, Admission) {
+        let generated = self.kind == KeyKind::Generated;
+        let spent = self.refused.contains(&fingerprint) || self.refused.len() == MOST_REFUSED;
+        match self.state {
+            State::Refused if generated && spent => return self.turn(Turn::Refused),
+            // Another card for the same order (rule P4).
+            State::Refused if generated && !self.disputed => {}
+            // A fingerprint that was refused under this key is never attempted again.
+            State::Released if spent => return self.turn(Turn::Refused),
+            // Nothing of the earlier request happened or can: the key is as good as new.
+            State::Released => {}
+            _ => return self.turn(Turn::KeyReused),
+        }
+        self.fingerprint = fingerprint;
+        self.refusal = false;
+        self.answer = AnswerMark::Missing;
+        self.since = self.attempt + 1;
+        self.redispatch(now_ms)
+    }
+
+    fn admit_executed(&self, now_ms: u64) -> Admission {
+        let expired = now_ms >= self.settled_ms.saturating_add(self.terms.result_ttl_ms);
+        match self.answer {
+            AnswerMark::Stored if expired => Admission::Turn(Turn::ResultExpired),
+            AnswerMark::Stored => Admission::Replay,
+            AnswerMark::Missing => Admission::Turn(Turn::ResultUnavailable),
+        }
+    }
+
+    fn has_answer(&self, now_ms: u64) -> bool {
+        let expires_ms = self.settled_ms.saturating_add(self.terms.result_ttl_ms);
+        self.answer == AnswerMark::Stored && now_ms < expires_ms
+    }
+
+    fn turn(self, turn: Turn) -> (Self, Admission) {
+        (self, Admission::Turn(turn))
+    }
+
+    fn redispatch(self, now_ms: u64) -> (Self, Admission) {
+        let record = self.dispatch(now_ms);
+        let attempt = record.attempt;
+        (record, Admission::Dispatch(attempt))
+    }
+
+    pub(super) fn dispatch(mut self, now_ms: u64) -> Self {
+        let now_ms = self.advance(now_ms);
+        self.attempt += 1;
+        self.unsettled.open(self.attempt);
+        self.state = State::Dispatched;
+        self.dispatched_ms = now_ms;
+        self
+    }
+
+    /// Only a ledger may be sent the same key again without proof, and only while it is sure to
+    /// have kept its row (rule A7).
+    fn may_redispatch(&self, now_ms: u64) -> bool {
+        let forgets_ms = self
+            .claimed_ms
+            .saturating_add(self.terms.ledger_retention_ms);
+        self.terms.origin == Origin::Ledger && now_ms < forgets_ms
+    }
+
+    /// Applies proof to an operation that is not closed.
+    fn apply(&mut self, now_ms: u64, attempt: u32, proof: Outcome) {
+        // A ledger answers from its row, which speaks for every attempt (rule A1).
+        if self.terms.origin == Origin::Ledger && proof_is_from_row(proof) {
+            self.unsettled.settle_all();
+        }
+        match proof {
+            Outcome::Cancelled => self.close(now_ms, State::Cancelled),
+            Outcome::Executed => {
+                self.unsettled.settle(attempt);
+                self.close(now_ms, State::Executed);
+            }
+            Outcome::InProgress | Outcome::Unknown => {
+                if attempt == self.attempt {
+                    self.state = State::Unknown;
+                }
+            }
+            Outcome::NotExecuted => {
+                self.unsettled.settle(attempt);
+                self.join(now_ms);
+            }
+            Outcome::Refused => {
+                self.unsettled.settle(attempt);
+                self.remember_refusal();
+                self.join(now_ms);
+            }
+        }
+    }
+
+    /// Rule I7, once no attempt executed: any unsettled attempt keeps the operation open.
+    fn join(&mut self, now_ms: u64) {
+        if self.unsettled.is_empty() {
+            self.close(
+                now_ms,
+                if self.refusal {
+                    State::Refused
+                } else {
+                    State::Released
+                },
+            );
+        } else if !self.unsettled.contains(self.attempt) {
+            self.state = State::Unknown;
+        }
+    }
+
+    fn close(&mut self, now_ms: u64, state: State) {
+        self.state = state;
+        self.settled_ms = now_ms;
+    }
+
+    fn remember_refusal(&mut self) {
+        self.refusal = true;
+        if self.kind == KeyKind::Generated && self.refused.len() < MOST_REFUSED {
+            self.refused.push(self.fingerprint);
+        }
+    }
+
+    fn safe_new_key(&self) -> bool {
+        let barred = self.disputed || !self.unsettled.is_empty();
+        match self.state {
+            State::Cancelled => !barred,
+            State::Refused => !barred && self.kind != KeyKind::Generated,
+            _ => false,
+        }
+    }
+
+    fn state_at(&self, now_ms: u64) -> State {
+        match self.state {
+            State::Dispatched if now_ms >= self.lease_ends_ms() => State::Unknown,
+            state => state,
+        }
+    }
+
+    fn lease_ends_ms(&self) -> u64 {
+        self.dispatched_ms.saturating_add(self.terms.lease_ms)
+    }
+
+    fn advance(&mut self, now_ms: u64) -> u64 {
+        self.seen_ms = self.seen_ms.max(now_ms);
+        self.seen_ms
+    }
+}
+
+fn proof_is_from_row(proof: Outcome) -> bool {
+    matches!(
+        proof,
+        Outcome::Cancelled | Outcome::Executed | Outcome::Refused
+    )
+}

@@ -1,0 +1,161 @@
+//! The words in which the record of an operation is spoken of.
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Status;
+use crate::proof::{Origin, Reply};
+
+/// Where an operation is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the contract's list; a new state is a new version"
+)]
+pub enum State {
+    /// Nothing happened and nothing will.
+    Cancelled,
+    /// An attempt is open and its lease runs.
+    Dispatched,
+    /// The effect happened.
+    Executed,
+    /// The origin said no.
+    Refused,
+    /// Every attempt is settled as not executed; the next request starts a new one.
+    Released,
+    /// The lease is over or the attempt is lost, and there is no proof.
+    Unknown,
+}
+
+impl State {
+    /// The word used in problems and look-ups.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cancelled => "cancelled",
+            Self::Dispatched => "dispatched",
+            Self::Executed => "executed",
+            Self::Refused => "refused",
+            Self::Released => "released",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The same as `Idempotency-Status` (rule P3).
+    pub fn status(self) -> Status {
+        match self {
+            Self::Cancelled => Status::Cancelled,
+            Self::Dispatched => Status::InProgress,
+            Self::Executed => Status::Executed,
+            Self::Refused => Status::Refused,
+            Self::Released => Status::NotExecuted,
+            Self::Unknown => Status::Unknown,
+        }
+    }
+
+    pub(super) fn is_closed(self) -> bool {
+        matches!(self, Self::Cancelled | Self::Executed | Self::Refused)
+    }
+}
+
+/// What the route's policy says of an operation. Written into the record at the claim, so that a
+/// later configuration changes later operations only (rule T2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a rule left out must be a compile error"
+)]
+pub struct Terms {
+    /// What the origin can do to settle an unknown operation.
+    pub origin: Origin,
+    /// How long an attempt is waited for before the operation counts as unknown, in milliseconds.
+    pub lease_ms: u64,
+    /// How long an answer is replayed, in milliseconds from its completion.
+    pub result_ttl_ms: u64,
+    /// How long a settled record is kept, in milliseconds from its settling.
+    pub key_ttl_ms: u64,
+    /// How long the origin's ledger keeps its rows, in milliseconds from the claim (rule A7).
+    pub ledger_retention_ms: u64,
+}
+
+/// What to do with a request that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a shell must handle every admission"
+)]
+pub enum Admission {
+    /// Start the attempt with this number, once the record is durable (I2).
+    Dispatch(u32),
+    /// Answer with the stored answer.
+    Replay,
+    /// Answer with a problem.
+    Turn(Turn),
+    /// Wait for the open attempt until `lease_ends_ms`; own nothing meanwhile (I4).
+    Wait {
+        /// When the lease of the open attempt ends.
+        lease_ends_ms: u64,
+    },
+}
+
+/// Why a request is turned away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a shell must handle every case")]
+pub enum Turn {
+    /// The operation is cancelled.
+    Cancelled,
+    /// The key belongs to another request.
+    KeyReused,
+    /// This request was refused before, and the refusal is no longer stored.
+    Refused,
+    /// Executed; the answer is no longer replayed.
+    ResultExpired,
+    /// Executed; the answer was never stored.
+    ResultUnavailable,
+    /// No proof of what happened, and nothing more that the gate may do.
+    Unknown,
+}
+
+/// A reply, with what the shell knows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a fact left out must be a compile error"
+)]
+pub struct Settling<'a> {
+    /// The attempt that was replied to.
+    pub attempt: u32,
+    /// What came back.
+    pub reply: Reply<'a>,
+    /// Whether the answer can be stored: it is whole and within the size limit, and it answers this
+    /// request (a ledger's answer to *another* fingerprint gives the state, not the answer).
+    pub storable: bool,
+}
+
+/// What a reply did to its operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a shell must handle all of it")]
+pub struct Settled {
+    /// Store the answer with the record.
+    pub store: bool,
+    /// The operation was closed by another attempt: its answer counts, not this one.
+    pub superseded: bool,
+}
+
+/// What may be told about an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[expect(clippy::exhaustive_structs, reason = "plain data for one answer")]
+pub struct View {
+    /// The state, with a lease that is over counted as over.
+    pub state: State,
+    /// Whether the effect happened; `None` while that is open.
+    pub executed: Option<bool>,
+    /// Whether a new key is safe (rule I8).
+    pub safe_new_key: bool,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// Attempts without proof.
+    pub unsettled: u32,
+    /// When the lease of the open attempt ends, if one is open.
+    pub lease_ends_ms: Option<u64>,
+}
