@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::ui::say;
+use crate::ui::Step;
 
 /// The checkout and the folders that belong to it.
 #[derive(Clone, Debug)]
@@ -83,12 +83,14 @@ pub(crate) struct Lock {
 
 impl Lock {
     fn wait(path: &Path, busy: &str) -> Result<Self> {
-        let file = open(path)?;
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            say(&format!("...    waiting: another `cargo xtask` {busy}"));
+        if let Some(lock) = Self::take(path)? {
+            return Ok(lock);
         }
+        let step = Step::start(format!("waiting for another `cargo xtask` that {busy}"));
+        let file = open(path)?;
         file.lock()
             .with_context(|| format!("cannot lock {}", path.display()))?;
+        step.done();
         Ok(Self { _file: file })
     }
 
