@@ -13,7 +13,7 @@ use sha2::Sha256;
 use uuid::{Builder, Uuid};
 
 use crate::hex;
-use crate::key::Key;
+use crate::key::{Key, parse_bare};
 
 /// How long a key is taken to be remembered by a server that never said so: a day, which is the
 /// shortest time in common use.
@@ -101,9 +101,10 @@ fn update_with_length(mac: &mut Hmac<Sha256>, bytes: &[u8]) {
 fn uuid_key(uuid: Uuid) -> Key {
     let mut text = Uuid::encode_buffer();
     let text: &str = uuid.hyphenated().encode_lower(&mut text);
-    crate::key::parse_bare(text, text.as_bytes())
-        .ok()
-        .expect("digits and hyphens are a bare key")
+    let Ok(key) = parse_bare(text, text.as_bytes()) else {
+        unreachable!("digits and hyphens are a bare key");
+    };
+    key
 }
 
 #[cfg(test)]

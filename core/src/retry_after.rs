@@ -173,9 +173,13 @@ fn days_before(year: u64, month: u64) -> u64 {
     years + (1..month).map(|month| days_in(year, month)).sum::<u64>()
 }
 
+fn is_leap(year: u64) -> bool {
+    year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400)
+}
+
 fn days_in(year: u64, month: u64) -> u64 {
     match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 if is_leap(year) => 29,
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         _ => 31,

@@ -71,9 +71,19 @@ export interface Oncegate extends EventTarget {
     listener: ((event: CustomEvent<OncegateEvent>) => void) | null,
     options?: boolean | AddEventListenerOptions,
   ): void;
+  addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
   removeEventListener(
     type: "oncegate",
     listener: ((event: CustomEvent<OncegateEvent>) => void) | null,
+    options?: boolean | EventListenerOptions,
+  ): void;
+  removeEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
     options?: boolean | EventListenerOptions,
   ): void;
 }
@@ -116,7 +126,10 @@ interface Common {
 /** Executed, once. */
 export interface Done extends Common {
   outcome: "done";
-  /** The operation's answer, unread; `null` if it is not available (any more). */
+  /**
+   * The operation's answer; `null` if it is not available (any more). Callers share a result, so
+   * every look at `response` is a copy of its own, unread.
+   */
   response: Response | null;
   /** Executed by an earlier send; this is what was answered then. */
   replayed: boolean;
@@ -129,7 +142,7 @@ export interface Failed extends Common {
   outcome: "failed";
   /** Who said no: the service, or somebody who cancelled the operation. */
   reason: "refused" | "cancelled";
-  /** The refusal, unread. */
+  /** The refusal. */
   response: Response | null;
 }
 
@@ -154,7 +167,7 @@ export interface Unknown extends Common {
     | "not_retryable"
     | "not_understood"
     | "sends_used_up";
-  /** The last answer, unread, if there was one. */
+  /** The last answer, if there was one. */
   response: Response | null;
   /** What `fetch` threw last, if the last send had no answer. */
   error?: unknown;

@@ -84,7 +84,7 @@ class Oncegate extends EventTarget {
         release();
         const { key, sends: send, outcome, replayed, reason } = result;
         this.#emit("settled", job.intent, { key, send, outcome, replayed, reason });
-        return result;
+        return withReadableResponse(result);
       },
       (error) => {
         release();
@@ -107,6 +107,12 @@ class Oncegate extends EventTarget {
       });
     }
   }
+}
+
+/** Several callers share a result: each look at its response is a copy that can be read. */
+function withReadableResponse(result) {
+  const { response } = result;
+  return Object.defineProperty(result, "response", { get: () => response && response.clone() });
 }
 
 /** A promise for the abort of `signal`, and a way to stop listening. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bare, cut, dead, gate, hangs, lost, memoryStorage, network, ORDER, page, pause, problem } from "./support.mjs";
+import { bare, closedPage, cut, dead, gate, hangs, lost, memoryStorage, network, ORDER, page, pause, problem } from "./support.mjs";
 
 const DAY = 24 * 60 * 60 * 1000;
 const reused = (state, safe_new_key) =>
@@ -46,10 +46,7 @@ test("every send of an operation carries one key", async () => {
 test("a reload in the middle keeps the key, and pending tells of it", async () => {
   const storage = memoryStorage();
   const sent = network(dead, gate("replayed"));
-  const before = await page(storage);
-  before.client.submit(ORDER);
-  await pause(5);
-  assert.deepEqual(before.client.pending(), []);
+  await closedPage(storage);
 
   const after = await page(storage);
   const [open] = after.client.pending();
@@ -63,6 +60,17 @@ test("a reload in the middle keeps the key, and pending tells of it", async () =
   assert.equal(sent.keys().length, 1);
   assert.deepEqual(after.events.types(), ["resumed", "send", "answer", "settled"]);
   assert.deepEqual(after.client.pending(), []);
+});
+
+test("what runs in this page is not pending", async () => {
+  network(() => pause(20).then(gate("executed")));
+  const { client } = await page(memoryStorage());
+  const running = client.submit(ORDER);
+  await pause(5);
+  assert.equal(client.state("cart-42").phase, "open");
+  assert.deepEqual(client.pending(), []);
+  assert.equal(client.end("cart-42"), false);
+  await running;
 });
 
 test("a crash at any instant leads to the same key", async () => {
@@ -106,8 +114,7 @@ test("of two tabs that make the install secret at once, the last one written cou
 test("an open operation keeps its name even if the install secret is lost", async () => {
   const storage = memoryStorage();
   const sent = network(dead, gate("executed"));
-  (await page(storage)).client.submit(ORDER);
-  await pause(5);
+  await closedPage(storage);
   storage.setItem("oncegate:secret", "00".repeat(32));
   await (await page(storage)).client.submit(ORDER);
   assert.equal(sent.keys().length, 1);
@@ -211,8 +218,7 @@ test("t4 unknown keeps the key", async () => {
 test("t4 an earlier payload that was executed is done and changed", async () => {
   const storage = memoryStorage();
   const sent = network(dead, reused("executed", false));
-  (await page(storage)).client.submit(ORDER);
-  await pause(5);
+  await closedPage(storage);
   const { client } = await page(storage);
   const result = await client.submit({ ...ORDER, body: '{"mug":2}' });
   assert.deepEqual([result.outcome, result.changed, result.response], ["done", true, null]);
@@ -227,8 +233,7 @@ test("t4 an earlier payload that was refused gives way to the next key, in the s
     assert.equal(storage.record("cart-42").epoch, 1);
     return gate("executed", { status: 201 })();
   });
-  (await page(storage)).client.submit(ORDER);
-  await pause(5);
+  await closedPage(storage);
   const { client } = await page(storage);
   const result = await client.submit({ ...ORDER, body: '{"card":"other"}' });
   assert.deepEqual([result.outcome, result.changed, result.sends], ["done", false, 1]);
@@ -241,8 +246,7 @@ test("t4 an earlier payload that was refused gives way to the next key, in the s
 test("i8 an earlier payload that is still open is waited for under the old key", async () => {
   const storage = memoryStorage();
   const sent = network(dead, reused("unknown", false), reused("refused", false), reused("executed", false));
-  (await page(storage)).client.submit(ORDER);
-  await pause(5);
+  await closedPage(storage);
   const { client } = await page(storage);
   const result = await client.submit({ ...ORDER, body: '{"mug":2}' });
   assert.deepEqual([result.outcome, result.changed], ["done", true]);

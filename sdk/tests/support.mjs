@@ -97,4 +97,16 @@ export async function page(storage, options = {}) {
   return { client, events };
 }
 
+/** A page that sends the order and is closed before an answer comes. */
+export async function closedPage(storage) {
+  const { client } = await page(storage);
+  const controller = new AbortController();
+  const running = client.submit({ ...ORDER, signal: controller.signal });
+  await pause(5);
+  const stored = JSON.stringify(storage.entries());
+  controller.abort();
+  await running;
+  if (JSON.stringify(storage.entries()) !== stored) throw new Error("the closed page wrote something");
+}
+
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -20,14 +20,17 @@ test("Retry-After is honoured, in seconds and as a date of the server's clock", 
   for (const headers of [{ "retry-after": "1" }, dated]) {
     const { sent, events } = await submit([bare(503, headers), gate("executed")]);
     assert.ok(sent[1].at - sent[0].at >= 990);
-    assert.deepEqual(waits(events), [1_000]);
+    const [wait, ...more] = waits(events);
+    assert.ok(wait > 950 && wait <= 1_000, `${wait}`);
+    assert.deepEqual(more, []);
   }
 });
 
 test("the gate's milliseconds are more exact than its seconds", async () => {
   const busy = problem(409, "in_progress", { code: "in_progress", retryable: true, retry_after_ms: 60 }, { "retry-after": "1" });
   const { events, result } = await submit([busy, gate("replayed")]);
-  assert.deepEqual(waits(events), [60]);
+  const [wait] = waits(events);
+  assert.ok(wait > 30 && wait <= 60, `${wait}`);
   assert.equal(result.outcome, "done");
 });
 
