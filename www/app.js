@@ -14,7 +14,7 @@ import { createShop } from "./shop.js";
 import { createStrip } from "./strip.js";
 import { createWitness } from "./witness.js";
 
-const LOCKED_PHASES = new Set(["paying", "resumed", "recheck", "ask", "unknown"]);
+const OPEN_PHASES = new Set(["paying", "resumed", "recheck", "unknown"]);
 
 const cart = createCart();
 const form = createCardForm({ cart });
@@ -27,6 +27,7 @@ const witness = createWitness({
 const faults = createFaults({ onRestocked: restocked });
 const result = createResult({ shop, words: (phase) => checkout.words(phase, language()), onNewOrder: newOrder, onCheckAgain: checkAgain });
 let checkout = null;
+let isBurst = false;
 
 /** One line of the timeline per event of the SDK, and the words for it in the status line. */
 const reactions = {
@@ -45,7 +46,7 @@ const reactions = {
 };
 
 function onPhase(phase) {
-  const locked = LOCKED_PHASES.has(phase.name);
+  const locked = OPEN_PHASES.has(phase.name) || phase.name === "ask";
   shop.lock(locked);
   form.lock(locked);
   if (phase.name === "ask") form.askAgain();
@@ -64,8 +65,24 @@ function afterPayment(outcome) {
 function pressPay(event) {
   event.preventDefault();
   strip.click();
-  const open = checkout.phase.name === "paying" || (shop.total() > 0 && form.check());
-  if (!open || !checkout.pay()) strip.held();
+  if (!mayPay() || !checkout.pay()) strip.held();
+  isBurst = false;
+}
+
+/** While a payment is open, every press goes to the SDK, which knows it; otherwise the press begins a new one. */
+function mayPay() {
+  const { name } = checkout.phase;
+  if (OPEN_PHASES.has(name)) return true;
+  return !isBurst && (name === "ask" || shop.total() > 0) && form.check();
+}
+
+/**
+ * The later clicks of a double click, and a key held down, were meant for the payment before them. If that one has just
+ * been refused, they must not begin another.
+ */
+function watchForBursts() {
+  byId("pay").addEventListener("click", ({ detail }) => { isBurst = detail > 1; });
+  byId("form").addEventListener("keydown", (event) => { if (event.key === "Enter" && event.repeat) event.preventDefault(); });
 }
 
 /** The shop's books are empty: an order that was paid is no more, so its receipt goes too. */
@@ -108,11 +125,18 @@ async function startTill() {
   });
   cart.on("paidElsewhere", checkout.showReceipt);
   createMistakes({ pay: byId("pay"), faults, beforeEach: () => checkout.phase.name === "done" && cart.renew() });
+  watchForBursts();
   byId("form").addEventListener("submit", pressPay);
   byId("pay").disabled = false;
   byId("boot").remove();
-  addEventListener("pageshow", (event) => event.persisted && checkout.reconcile());
+  addEventListener("pageshow", (event) => event.persisted && comeBack());
   await checkout.reconcile();
+}
+
+/** The browser kept the page as it was when it was left; meanwhile the cart may have been paid or changed elsewhere. */
+function comeBack() {
+  cart.sync();
+  return checkout.reconcile();
 }
 
 function sayThatTheTillIsClosed(error) {

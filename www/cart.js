@@ -41,12 +41,15 @@ export function createCart() {
     return kept?.cart === state.id ? kept : null;
   }
 
-  onRememberedElsewhere("cart", () => {
+  /** Takes over what another tab has made of the cart. */
+  function sync() {
     const previous = state;
     state = recall("cart") ?? state;
     if (state.id !== previous.id) tell("renewed", null);
     tell("changed");
-  });
+  }
+
+  onRememberedElsewhere("cart", sync);
   onRememberedElsewhere("receipt", () => {
     if (receipt()) tell("paidElsewhere", receipt());
   });
@@ -73,6 +76,7 @@ export function createCart() {
     receipt,
     keepReceipt: (paid) => remember("receipt", { ...paid, cart: state.id }),
     renew,
+    sync,
     on: (what, listener) => listeners[what].push(listener),
   };
 }

@@ -8,9 +8,6 @@
 import { createOncegate, messages } from "/oncegate/index.js";
 import { recall, remember } from "./storage.js";
 
-/** Clicks that follow a refusal this closely were meant for the payment before it, not for a new one. */
-const STRAY_CLICK_MS = 600;
-
 /**
  * `phase.name` is one of idle, paying, resumed, recheck, ask, done, failed, unknown; `onPhase` is told each change.
  * @param {{ cart: any, form: any, witness: any, onPhase: (phase: any) => void, onEvent: (event: any) => void }} page
@@ -20,7 +17,6 @@ export function createCheckout({ cart, form, witness, onPhase, onEvent }) {
   let phase = { name: "idle" };
   let running = null;
   let settling = false;
-  let quietUntil = 0;
 
   og.addEventListener("oncegate", ({ detail }) => {
     if (detail.intent !== cart.intent) return;
@@ -30,13 +26,12 @@ export function createCheckout({ cart, form, witness, onPhase, onEvent }) {
 
   function enter(next) {
     phase = next;
-    if (next.name === "failed") quietUntil = performance.now() + STRAY_CLICK_MS;
     onPhase(next);
   }
 
   /** Pays, or joins the payment that is already running. Says whether the click reached the SDK. */
   function pay() {
-    if (settling || phase.name === "done" || performance.now() < quietUntil) return false;
+    if (settling || phase.name === "done") return false;
     submit(phase.name === "unknown" ? "recheck" : "paying");
     return true;
   }
@@ -77,7 +72,7 @@ export function createCheckout({ cart, form, witness, onPhase, onEvent }) {
     const body = await bodyOf(result);
     if (outcome === "failed") return { ...phase, code: body?.code ?? null };
     const order = books.orders?.[0] ?? body?.order ?? null;
-    return { ...phase, order, charges: books.orders?.length ?? null, changed: result.changed };
+    return { ...phase, order, charges: books.orders?.filter(({ paid }) => paid).length ?? null, changed: result.changed };
   }
 
   /** After a load, or when the browser brings the page back from its cache: continue where this cart stands. */

@@ -12,7 +12,7 @@ const RELOAD_AFTER_MS = 1000;
 export function createMistakes({ pay, faults, beforeEach }) {
   const clicks = (count, gapMs) => {
     beforeEach();
-    for (let n = 0; n < count; n += 1) setTimeout(() => pay.click(), n * gapMs);
+    for (let n = 0; n < count; n += 1) setTimeout(() => click(pay, n + 1), n * gapMs);
   };
 
   byId("mistakes").disabled = false;
@@ -21,8 +21,13 @@ export function createMistakes({ pay, faults, beforeEach }) {
   byId("mistake-reload").addEventListener("click", async () => {
     beforeEach();
     if (faults.available) await faults.arm(SLOW_FAULT);
-    pay.click();
+    click(pay, 1);
     setTimeout(() => location.reload(), RELOAD_AFTER_MS);
   });
   byId("mistake-tab").addEventListener("click", () => window.open(location.href, "_blank", "noopener"));
+}
+
+/** A click as the browser reports it: `detail` counts the clicks that follow one another quickly. */
+function click(button, detail) {
+  button.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail }));
 }

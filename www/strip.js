@@ -63,7 +63,6 @@ export function createStrip({ cart }) {
     held() {
       const last = lastClick();
       if (last) changeLast({ held: last.held + 1 });
-      else add("click", "click", { count: 0, held: 1 });
     },
     clear() {
       entries = load(cart.id);

@@ -1,10 +1,11 @@
 /**
  * Asks the gate and the shop what they have on record about a payment number: the timeline's and the receipt's evidence.
  *
- * Invariant: it only reads, and the payment never depends on it. An answer that does not come is `null`, not an error.
+ * Invariant: it only reads, and the payment never depends on it. An answer that does not come in time is `null`, not an error.
  */
 
 const EVERY_MS = 400;
+const PATIENCE_MS = 3000;
 
 /** What the gate knows: `{ state, attempts, executed }`, or `null`. */
 export function operation(key) {
@@ -65,7 +66,7 @@ export function createWitness({ onAttempt, onCharge }) {
 
 async function read(url, options = {}) {
   try {
-    const answer = await fetch(url, { cache: "no-store", ...options });
+    const answer = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS), ...options });
     return answer.ok ? await answer.json() : null;
   } catch {
     return null;
