@@ -15,6 +15,8 @@ use nix::unistd::Pid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::ui::say;
+
 /// How long a group may take to end by itself before it is killed.
 pub(super) const GRACE: Duration = Duration::from_secs(4);
 const POLL: Duration = Duration::from_millis(10);
@@ -54,6 +56,7 @@ pub(crate) fn end_on_signals() -> Result<()> {
         if let Some(signal) = signals.forever().next() {
             let mut living = living_groups();
             end_listed(&mut living);
+            say("\nended by a signal, with everything that was started");
             exit(128 + signal);
         }
     });
