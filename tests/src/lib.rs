@@ -1,1 +1,47 @@
-//! Tests that cross crates.
+//! A seeded simulation of everything between a customer and the shop's money.
+//!
+//! **Invariant: a seed is a run.** Time is virtual, there is one thread and one source of randomness,
+//! and events happen in the order of their time and then of their making. Whatever a seed shows, it
+//! shows again.
+//!
+//! The machines are the real ones: [`oncegate_core::attempt`] in every browser tab,
+//! [`oncegate_core::operation`] in the shard, [`oncegate_core::ledger`] in the origin. What the shells
+//! do around them (store, send, wait, wake) is modelled here after `sdk/src/flow.rs`,
+//! `edge-worker/src/shard.rs`, `edge-worker/src/courier.rs` and `origin/src/ledger.rs`. A
+//! [`Witness`] sees the effects and everything that is said about them, and compares.
+//!
+//! | module | plays |
+//! | --- | --- |
+//! | `browser` | customers, their tabs and what they store |
+//! | `network` | both hops: loss, copies, delay, answers that break off |
+//! | `shard` | the object that decides, and what it loses when it is replaced |
+//! | `courier` | one attempt on its way to the origin, and its completion |
+//! | `origin` | the ledger over rows and transactions that interleave; the origin without one |
+//! | `world` | draws a world from a seed |
+//! | `story` | tells a world in prose |
+
+mod browser;
+mod courier;
+mod env;
+mod faults;
+mod model;
+mod network;
+mod origin;
+mod plant;
+mod queue;
+mod random;
+mod shard;
+mod simulation;
+mod story;
+mod witness;
+mod world;
+
+pub use faults::{Chaos, Faults, Hop, Rates};
+pub use model::{Card, DECLINED};
+pub use origin::{Business, Ending, Fate};
+pub use plant::Plant;
+pub use random::Random;
+pub use simulation::{Failure, Settings, Simulation, Summary};
+pub use story::{Story, Told};
+pub use witness::{Oracle, Violation, Witness};
+pub use world::World;

@@ -1,0 +1,103 @@
+//! One `submit`: carries out what the machine says, after `sdk/src/flow.rs`.
+
+use oncegate_core::attempt::{Action, Attempt, Config, End, KeyChoice, Why};
+
+use super::{Browser, TabEvent, storage};
+use crate::browser::storage::Record;
+use crate::env::{Env, Event};
+use crate::model::{Call, KeyId, Payload, Response, Ticket};
+use crate::network::notice_ms;
+use crate::plant::Plant;
+use crate::shard::ShardEvent;
+
+/// How often the stored answer of an executed intent is asked for: it is done in any case.
+const SENDS_FOR_A_REPLAY: u32 = 2;
+
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) ticket: Ticket,
+    pub(super) machine: Attempt,
+    pub(super) record: Record,
+    pub(super) payload: Payload,
+    pub(super) is_executed: bool,
+    pub(super) waits: bool,
+    pub(super) response: Option<Box<Response>>,
+}
+
+/// The SDK's defaults.
+pub(super) fn config(is_executed: bool) -> Config {
+    Config {
+        base_ms: 300,
+        cap_ms: 10_000,
+        attempt_timeout_ms: 25_000,
+        deadline_ms: 90_000,
+        max_sends: if is_executed { SENDS_FOR_A_REPLAY } else { 12 },
+    }
+}
+
+impl Browser {
+    pub(super) fn perform(&mut self, env: &mut Env, tab: usize, action: Action) {
+        let Some(run) = self.tabs[tab].run.as_mut() else {
+            return;
+        };
+        match action {
+            Action::Finish(end) => self.finish(env, tab, end),
+            Action::Send {
+                key: KeyChoice::Next,
+                ..
+            } if run.is_executed => self.finish(env, tab, End::Unknown(Why::NotUnderstood)),
+            Action::Send {
+                timeout_ms,
+                key,
+                number,
+            } => self.send(env, tab, timeout_ms, key, number),
+            Action::Wait { until_ms } => {
+                run.waits = true;
+                let over = TabEvent::WaitOver(run.ticket);
+                env.after(until_ms.saturating_sub(env.now_ms), Event::Tab(tab, over));
+            }
+        }
+    }
+
+    fn send(&mut self, env: &mut Env, tab: usize, timeout_ms: u64, choice: KeyChoice, number: u32) {
+        let Some(run) = self.tabs[tab].run.as_mut() else {
+            return;
+        };
+        let customer = &mut self.customers[run.payload.purchase];
+        if choice == KeyChoice::Next {
+            storage::close(env, customer, run.record.epoch);
+            run.record = storage::current(env, customer);
+        }
+        if env.has(Plant::KeyChangedOnRetry) && number > 1 {
+            let epoch = run.record.epoch + u64::from(number);
+            run.record.key = storage::key(env, &customer.secret, epoch);
+        }
+        storage::before_send(customer, &mut run.record, run.payload.card);
+        run.waits = false;
+        run.ticket.send = number;
+        run.response = None;
+        let (ticket, key, payload) = (run.ticket, run.record.key, run.payload);
+        env.note(format_args!("tab {tab} sends {key} ({number})"));
+        env.after(timeout_ms, Event::Tab(tab, TabEvent::TimedOut(ticket)));
+        transmit(env, ticket, key, payload);
+    }
+}
+
+fn transmit(env: &mut Env, ticket: Ticket, key: KeyId, payload: Payload) {
+    let hop = env.faults.browser.clone();
+    let arrivals = hop.request(env);
+    for wait_ms in [arrivals.first_ms, arrivals.copy_ms].into_iter().flatten() {
+        let call = Call {
+            ticket,
+            key,
+            payload,
+            tries: 1,
+        };
+        env.after(wait_ms, Event::Shard(ShardEvent::Arrive(call)));
+    }
+    // A broken connection is noticed, or the time runs out.
+    if arrivals.first_ms.is_none() && env.random.chance(500) {
+        let notice_ms = notice_ms(env);
+        env.after(notice_ms, Event::Tab(ticket.tab, TabEvent::Broken(ticket)));
+    }
+}

@@ -1,0 +1,93 @@
+//! What every part of the simulation shares: the time, what will happen, chance, and the record.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use oncegate_core::key::Key;
+use oncegate_core::operation::Terms;
+
+use crate::browser::TabEvent;
+use crate::courier::CourierEvent;
+use crate::faults::{Chaos, Faults};
+use crate::model::{CourierId, KeyId};
+use crate::origin::OriginEvent;
+use crate::plant::Plant;
+use crate::queue::Queue;
+use crate::random::Random;
+use crate::shard::ShardEvent;
+use crate::simulation::Settings;
+use crate::witness::Witness;
+
+#[derive(Debug)]
+pub(crate) enum Event {
+    Chaos(Chaos),
+    Courier(CourierId, CourierEvent),
+    Origin(OriginEvent),
+    Shard(ShardEvent),
+    Tab(usize, TabEvent),
+}
+
+pub(crate) struct Env {
+    pub(crate) now_ms: u64,
+    pub(crate) queue: Queue<Event>,
+    pub(crate) random: Random,
+    pub(crate) faults: Faults,
+    pub(crate) settings: Settings,
+    pub(crate) witness: Witness,
+    pub(crate) trace: Vec<String>,
+    /// Counts the instances of the shard.
+    pub(crate) instance: u64,
+    keys: BTreeMap<String, KeyId>,
+    last_id: u64,
+}
+
+impl Env {
+    pub(crate) fn new(seed: u64, faults: Faults, settings: Settings) -> Self {
+        Self {
+            now_ms: 0,
+            queue: Queue::new(),
+            random: Random::new(seed),
+            witness: Witness::new(settings.kind),
+            faults,
+            settings,
+            trace: Vec::new(),
+            instance: 0,
+            keys: BTreeMap::new(),
+            last_id: 0,
+        }
+    }
+
+    pub(crate) fn after(&mut self, wait_ms: u64, event: Event) {
+        self.queue.push(self.now_ms + wait_ms, event);
+    }
+
+    /// Whether a fault of this rate strikes now.
+    pub(crate) fn strikes(&mut self, per_mille: u32) -> bool {
+        self.now_ms < self.faults.calm_ms && self.random.chance(per_mille)
+    }
+
+    pub(crate) fn has(&self, plant: Plant) -> bool {
+        self.settings.plant == Some(plant)
+    }
+
+    pub(crate) fn terms(&self) -> Terms {
+        self.settings.terms
+    }
+
+    /// One line of the trace.
+    pub(crate) fn note(&mut self, line: fmt::Arguments<'_>) {
+        self.trace.push(format!("{:>9} {line}", self.now_ms));
+    }
+
+    /// The short name of a key.
+    pub(crate) fn intern(&mut self, key: &Key) -> KeyId {
+        let next = KeyId(u32::try_from(self.keys.len()).unwrap_or(u32::MAX));
+        *self.keys.entry(key.as_str().to_owned()).or_insert(next)
+    }
+
+    /// A number that nothing else has.
+    pub(crate) fn id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+}

@@ -1,0 +1,196 @@
+//! The things that travel.
+
+use std::fmt;
+use std::rc::Rc;
+
+use oncegate_core::attempt;
+use oncegate_core::fingerprint::{Fingerprint, Parts};
+use oncegate_core::outcome::{Outcome, Status};
+use oncegate_core::problem::{Code, Problem};
+
+/// A key, by the order of its first appearance.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct KeyId(pub(crate) u32);
+
+/// One hand-over to the origin, whatever its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CourierId(pub(crate) u64);
+
+/// One request that the gate has accepted and not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CallId(pub(crate) u64);
+
+/// The card that is paid with; another card makes another payload.
+pub type Card = u8;
+
+/// The card that every shop declines.
+pub const DECLINED: Card = 0;
+
+/// What a customer asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Payload {
+    /// What is bought; each customer buys one thing.
+    pub(crate) purchase: usize,
+    pub(crate) card: Card,
+}
+
+/// Who in the browser waits for an answer: the send of a run in a tab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    pub(crate) tab: usize,
+    pub(crate) run: u64,
+    pub(crate) send: u32,
+}
+
+/// A client's request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(crate) ticket: Ticket,
+    pub(crate) key: KeyId,
+    pub(crate) payload: Payload,
+    /// How often the gate has taken it to the shard.
+    pub(crate) tries: u32,
+}
+
+/// The gate's answer to a client.
+#[derive(Clone, Debug)]
+pub(crate) struct Response {
+    pub(crate) http: u16,
+    /// Absent on answers that concern no operation.
+    pub(crate) status: Option<Status>,
+    pub(crate) body: Body,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    /// The gate's.
+    Problem(Box<Problem>),
+    /// The origin's, or that of something before it.
+    Text(Option<Text>),
+}
+
+/// The bytes of an origin's answer, which say what they are about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Text {
+    pub(crate) bytes: Rc<str>,
+    /// The origin's own problem `key_reused`: another fingerprint has the key.
+    pub(crate) key_reused: bool,
+}
+
+/// What a courier gets from the origin.
+#[derive(Clone, Debug)]
+pub(crate) enum Reply {
+    Broken,
+    Whole(Answered),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Answered {
+    pub(crate) http: u16,
+    pub(crate) outcome: Option<Outcome>,
+    pub(crate) text: Option<Text>,
+}
+
+impl Payload {
+    pub(crate) fn fingerprint(self) -> Fingerprint {
+        let mut body_sha256 = [self.card; 32];
+        body_sha256[0] = u8::try_from(self.purchase).unwrap_or(u8::MAX);
+        Fingerprint::of(&Parts {
+            method: "POST",
+            path_and_query: "/orders",
+            content_type: "application/json",
+            content_encoding: "",
+            body_sha256,
+        })
+    }
+}
+
+impl Response {
+    pub(crate) fn problem(problem: Problem, status: Option<Status>) -> Self {
+        Self {
+            http: problem.status,
+            status,
+            body: Body::Problem(Box::new(problem)),
+        }
+    }
+
+    /// As `sdk/src/answer.rs` reads it.
+    pub(crate) fn as_answer(&self) -> attempt::Answer {
+        let (problem, retry_after_ms) = match &self.body {
+            Body::Problem(problem) => (hints(problem), problem.retry_after_ms),
+            Body::Text(text) => (
+                attempt::Problem {
+                    key_reused: text.as_ref().is_some_and(|text| text.key_reused),
+                    ..attempt::Problem::default()
+                },
+                None,
+            ),
+        };
+        attempt::Answer {
+            http_status: self.http,
+            redirected: false,
+            status: self.status,
+            retry_after_ms,
+            problem,
+        }
+    }
+
+    pub(crate) fn text(&self) -> Option<&Text> {
+        match &self.body {
+            Body::Problem(_) => None,
+            Body::Text(text) => text.as_ref().filter(|text| !text.key_reused),
+        }
+    }
+}
+
+fn hints(problem: &Problem) -> attempt::Problem {
+    attempt::Problem {
+        key_reused: problem.code == Code::KeyReused,
+        state: problem.state.and_then(Outcome::parse),
+        safe_new_key: problem.safe_new_key,
+        retryable: Some(problem.retryable),
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "k{}", self.0)
+    }
+}
+
+impl fmt::Debug for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl fmt::Display for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = self.status.map_or("no status", Status::as_str);
+        match &self.body {
+            Body::Problem(problem) => {
+                let state = problem.state.unwrap_or("-");
+                write!(
+                    f,
+                    "{} {status} ({}, {state})",
+                    self.http,
+                    problem.code.as_str()
+                )
+            }
+            Body::Text(Some(text)) => write!(f, "{} {status} \"{}\"", self.http, text.bytes),
+            Body::Text(None) => write!(f, "{} {status}, bare", self.http),
+        }
+    }
+}
+
+impl fmt::Display for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broken => f.write_str("no whole answer"),
+            Self::Whole(answered) => {
+                let outcome = answered.outcome.map_or("no outcome", Outcome::as_str);
+                write!(f, "{} {outcome}", answered.http)
+            }
+        }
+    }
+}

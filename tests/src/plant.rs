@@ -1,0 +1,35 @@
+//! Bugs planted on purpose, to show that the witness sees them.
+//!
+//! Each is a small change in the glue around the machines, of the kind that a shell could have.
+
+/// A bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "tests name each of them")]
+pub enum Plant {
+    /// The courier gives the answer to the client before the shard has written it (against I2).
+    AnswerBeforeWrite,
+    /// The claim is written after the attempt has started (against I2).
+    ClaimAfterDispatch,
+    /// A completion settles the newest attempt instead of its own (against I3).
+    CompletionOfNewest,
+    /// The epoch rises when the operation is executed (against T4).
+    EpochRaisedOnExecuted,
+    /// The shard does not compare fingerprints (against K3).
+    FingerprintIgnored,
+    /// A status without the header is believed of a ledger origin (against A1).
+    HeaderlessBelieved,
+    /// A client draws a new key for every send.
+    KeyChangedOnRetry,
+    /// *Not executed* of a later attempt settles the earlier ones too (against I7).
+    LaterNotExecutedFrees,
+    /// After the lease an origin without a ledger is sent the same again (against I5).
+    LeaseOverFrees,
+    /// Records that are not settled are kept in memory only (against I2).
+    RecordLostOnEviction,
+    /// The origin says *refused* without committing it (against L4).
+    RefusalNotCommitted,
+    /// The origin commits the row after the effect (against L3).
+    RowAfterEffect,
+    /// A waiter whose wait is over starts an attempt of its own (against I4).
+    WaiterDispatches,
+}

@@ -1,0 +1,136 @@
+//! The few lines between the shard and its machine, and the places where bugs are planted.
+
+use oncegate_core::operation::{Admission, Operation, Settled, Settling, View};
+use oncegate_core::outcome::{Outcome, Status};
+use oncegate_core::problem::{Code, Problem};
+use oncegate_core::proof::{self, Origin, judge};
+
+use super::Completion;
+use crate::env::Env;
+use crate::model::{Answered, Body, Payload, Reply, Response};
+use crate::plant::Plant;
+
+/// Between them and the end of the lease, the pause that is asked for.
+const RETRY_HINT_MS: u64 = 1_000;
+const RETRY_JITTER_MS: u64 = 250;
+
+pub(super) fn arrive(
+    env: &Env,
+    record: Option<Operation>,
+    now_ms: u64,
+    payload: Payload,
+) -> (Operation, Admission) {
+    let mut terms = env.terms();
+    if env.has(Plant::LeaseOverFrees) {
+        terms.origin = Origin::Ledger;
+    }
+    let fingerprint = match &record {
+        Some(record) if env.has(Plant::FingerprintIgnored) => record.fingerprint(),
+        _ => payload.fingerprint(),
+    };
+    Operation::arrive(record, now_ms, env.settings.kind, terms, fingerprint)
+}
+
+/// The record after a completion, and the answer to store or to give to waiters.
+pub(super) fn settle(
+    env: &Env,
+    record: Operation,
+    now_ms: u64,
+    completion: &Completion,
+) -> (Operation, Settled, Option<Answered>) {
+    let outcome = outcome(env, completion);
+    let answer = match &completion.reply {
+        Reply::Broken => None,
+        Reply::Whole(answered) => Some(answered.clone()),
+    };
+    // A ledger's answer about another fingerprint gives the state, not the answer.
+    let answer = answer.filter(|answer| !answer.text.as_ref().is_some_and(|text| text.key_reused));
+    let record = settle_earlier(env, record, now_ms, completion, outcome);
+    let settling = Settling {
+        attempt: match env.has(Plant::CompletionOfNewest) {
+            true => record.view(now_ms).attempts,
+            false => completion.attempt,
+        },
+        reply: reply(completion, outcome),
+        storable: answer.is_some(),
+    };
+    let (record, settled) = record.settle(now_ms, settling);
+    (record, settled, answer)
+}
+
+fn outcome(env: &Env, completion: &Completion) -> Option<Outcome> {
+    let Reply::Whole(Answered { http, outcome, .. }) = &completion.reply else {
+        return None;
+    };
+    let believed = env.has(Plant::HeaderlessBelieved) && outcome.is_none();
+    let bare = proof::Reply::Answered {
+        status: *http,
+        outcome: None,
+    };
+    match believed {
+        true => Some(judge(Origin::None, bare, true)),
+        false => *outcome,
+    }
+}
+
+fn reply(completion: &Completion, outcome: Option<Outcome>) -> proof::Reply<'static> {
+    match &completion.reply {
+        Reply::Broken => proof::Reply::Lost,
+        Reply::Whole(answered) => proof::Reply::Answered {
+            status: answered.http,
+            outcome: outcome.map(Outcome::as_str),
+        },
+    }
+}
+
+/// The planted bug; otherwise nothing.
+fn settle_earlier(
+    env: &Env,
+    record: Operation,
+    now_ms: u64,
+    completion: &Completion,
+    outcome: Option<Outcome>,
+) -> Operation {
+    if !env.has(Plant::LaterNotExecutedFrees) || outcome != Some(Outcome::NotExecuted) {
+        return record;
+    }
+    (1..completion.attempt).fold(record, |record, attempt| {
+        let settling = Settling {
+            attempt,
+            reply: reply(completion, outcome),
+            storable: false,
+        };
+        record.settle(now_ms, settling).0
+    })
+}
+
+/// An answer that is given again, to a waiter or from the record.
+pub(super) fn replayed(answer: &Answered, status: Status) -> Response {
+    Response {
+        http: answer.http,
+        status: Some(match status {
+            Status::Executed => Status::Replayed,
+            status => status,
+        }),
+        body: Body::Text(answer.text.clone()),
+    }
+}
+
+/// Tells the client whose attempt was lost.
+pub(crate) fn lost_problem(env: &mut Env, http: u16, view: &View) -> Response {
+    let wait_ms = env
+        .random
+        .between(RETRY_HINT_MS, RETRY_HINT_MS + RETRY_JITTER_MS);
+    let problem = Problem::about(Code::OutcomeUnknown, "op_of_a_run", view)
+        .retry_after(wait_ms)
+        .met_with(http);
+    Response::problem(problem, Some(view.state.status()))
+}
+
+/// When to send again (rule P2).
+pub(super) fn hint_ms(env: &mut Env, now_ms: u64, view: &View) -> u64 {
+    let left_ms = view
+        .lease_ends_ms
+        .map_or(RETRY_HINT_MS, |ends_ms| ends_ms.saturating_sub(now_ms));
+    left_ms.min(RETRY_HINT_MS) + env.random.between(0, RETRY_JITTER_MS)
+}

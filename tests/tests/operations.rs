@@ -1,0 +1,339 @@
+//! Random sequences of everything that can happen to a record: nothing panics, and the invariants of
+//! section 2 hold after every step.
+//!
+//! The model beside the record is the plainest possible: the set of attempts, and what was truthfully
+//! proven of each.
+
+use std::collections::BTreeMap;
+
+use oncegate_core::fingerprint::{Fingerprint, Parts};
+use oncegate_core::key::KeyKind;
+use oncegate_core::operation::{Admission, Operation, Settling, State, Stored, Terms};
+use oncegate_core::outcome::Outcome;
+use oncegate_core::proof::{Origin, Reply};
+use oncegate_tests::Random;
+
+const SEQUENCES: u64 = 3_000;
+const STEPS: u64 = 40;
+const MINUTE_MS: u64 = 60_000;
+const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
+
+const ORIGINS: [Origin; 3] = [Origin::Ledger, Origin::None, Origin::Read];
+const KINDS: [KeyKind; 3] = [KeyKind::Client, KeyKind::Generated, KeyKind::Token];
+const OUTCOMES: [Option<Outcome>; 7] = [
+    None,
+    Some(Outcome::Cancelled),
+    Some(Outcome::Executed),
+    Some(Outcome::InProgress),
+    Some(Outcome::NotExecuted),
+    Some(Outcome::Refused),
+    Some(Outcome::Unknown),
+];
+
+/// One record, the time, and what happened to it last.
+struct Sequence {
+    random: Random,
+    now_ms: u64,
+    origin: Origin,
+    kind: KeyKind,
+    record: Option<Operation>,
+    /// The attempts of this record, and whether their own reply has come.
+    replied: BTreeMap<u32, bool>,
+    claims: u32,
+}
+
+/// What a step did.
+enum Step {
+    Arrived(Admission),
+    Settled {
+        attempt: u32,
+        outcome: Option<Outcome>,
+        was_open: bool,
+    },
+    Waited,
+}
+
+impl Sequence {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        Self {
+            now_ms: 1_000 * DAY_MS,
+            origin: random.pick(&ORIGINS),
+            kind: random.pick(&KINDS),
+            random,
+            record: None,
+            replied: BTreeMap::new(),
+            claims: 0,
+        }
+    }
+
+    fn step(&mut self) -> Step {
+        match self.random.between(0, 9) {
+            0..=3 => self.arrive(),
+            4..=7 if self.record.is_some() => self.settle(),
+            _ => self.wait(),
+        }
+    }
+
+    fn terms(&self) -> Terms {
+        Terms {
+            origin: self.origin,
+            lease_ms: MINUTE_MS / 2,
+            result_ttl_ms: DAY_MS,
+            key_ttl_ms: 7 * DAY_MS,
+            ledger_retention_ms: 30 * DAY_MS,
+        }
+    }
+
+    fn arrive(&mut self) -> Step {
+        let card = u8::try_from(self.random.between(0, 11)).unwrap_or_default();
+        // Mostly the same payload.
+        let fingerprint = fingerprint(card.saturating_sub(8));
+        let before = self.record.take();
+        let is_new = before
+            .as_ref()
+            .is_none_or(|record| record.is_expired(self.now_ms));
+        let (record, admission) =
+            Operation::arrive(before, self.now_ms, self.kind, self.terms(), fingerprint);
+        self.record = Some(record);
+        if is_new {
+            self.replied.clear();
+            self.claims += 1;
+        }
+        if let Admission::Dispatch(attempt) = admission {
+            self.replied.insert(attempt, false);
+        }
+        Step::Arrived(admission)
+    }
+
+    fn settle(&mut self) -> Step {
+        let record = self.record.take().expect("checked");
+        let attempts = record.view(self.now_ms).attempts;
+        let attempt = u32::try_from(self.random.between(1, attempts.into())).unwrap_or(1);
+        let outcome = self.random.pick(&OUTCOMES);
+        let status = u16::try_from(self.random.between(100, 600)).unwrap_or(200);
+        let reply = match self.random.chance(150) {
+            true => Reply::Lost,
+            false => Reply::Answered {
+                status,
+                outcome: outcome.map(Outcome::as_str),
+            },
+        };
+        let settling = Settling {
+            attempt,
+            reply,
+            storable: self.random.chance(700),
+        };
+        let (record, _) = record.settle(self.now_ms, settling);
+        self.record = Some(record);
+        let was_open = self.replied.insert(attempt, true) == Some(false);
+        let outcome = outcome.filter(|_| reply != Reply::Lost);
+        Step::Settled {
+            attempt,
+            outcome,
+            was_open,
+        }
+    }
+
+    fn wait(&mut self) -> Step {
+        let wait_ms = self
+            .random
+            .pick(&[1, 1_000, MINUTE_MS, DAY_MS / 2, 8 * DAY_MS]);
+        // Now and then the clock steps back.
+        self.now_ms = match self.random.chance(100) {
+            true => self.now_ms - wait_ms.min(DAY_MS),
+            false => self.now_ms + wait_ms,
+        };
+        Step::Waited
+    }
+}
+
+fn fingerprint(card: u8) -> Fingerprint {
+    Fingerprint::of(&Parts {
+        method: "POST",
+        path_and_query: "/orders",
+        content_type: "application/json",
+        content_encoding: "",
+        body_sha256: [card; 32],
+    })
+}
+
+/// Runs many sequences and shows each step to `check`, with the record before it.
+#[track_caller]
+fn always(check: impl Fn(&Sequence, Option<&Operation>, &Step)) {
+    for seed in 0..SEQUENCES {
+        let mut sequence = Sequence::new(seed);
+        for _ in 0..STEPS {
+            let before = sequence.record.clone();
+            let step = sequence.step();
+            check(&sequence, before.as_ref(), &step);
+        }
+    }
+}
+
+#[test]
+fn i1_an_attempt_begins_only_where_none_is_open_or_the_ledger_protects() {
+    always(|sequence, before, step| {
+        let (Some(before), Step::Arrived(Admission::Dispatch(_))) = (before, step) else {
+            return;
+        };
+        let view = before.view(sequence.now_ms);
+        let reopened = view.state == State::Refused && sequence.kind == KeyKind::Generated;
+        let allowed = before.is_expired(sequence.now_ms)
+            || view.state == State::Released
+            || view.state == State::Unknown && sequence.origin == Origin::Ledger
+            || reopened;
+        assert!(allowed, "{before:?} {:?}", sequence.record);
+    });
+}
+
+#[test]
+fn i2_what_a_dispatch_needs_survives_storage() {
+    always(|sequence, _, _| {
+        let Some(record) = &sequence.record else {
+            return;
+        };
+        let text = serde_json::to_string(&Stored::V1(record.clone())).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Stored>(&text).unwrap(),
+            Stored::V1(record.clone())
+        );
+    });
+}
+
+#[test]
+fn i3_attempts_are_numbered_without_gaps_and_a_closed_record_stays_closed() {
+    always(|sequence, before, step| {
+        let Some(before) = before.filter(|before| !before.is_expired(sequence.now_ms)) else {
+            return;
+        };
+        let (old, new) = (
+            before.view(sequence.now_ms),
+            sequence.record.as_ref().unwrap(),
+        );
+        let new = new.view(sequence.now_ms);
+        match step {
+            Step::Arrived(Admission::Dispatch(attempt)) => {
+                assert_eq!(*attempt, old.attempts + 1);
+            }
+            _ => assert_eq!(new.attempts, old.attempts),
+        }
+        let is_closed = matches!(old.state, State::Cancelled | State::Executed);
+        assert!(!is_closed || new.state == old.state, "{old:?} {new:?}");
+        // Only another card for the same order opens a refusal again (P4).
+        let reopens = matches!(step, Step::Arrived(_)) && sequence.kind == KeyKind::Generated;
+        assert!(old.state != State::Refused || new.state == State::Refused || reopens);
+    });
+}
+
+#[test]
+fn i3_an_attempt_that_was_settled_says_nothing_more_unless_it_executed() {
+    always(|sequence, before, step| {
+        let (
+            Some(before),
+            Step::Settled {
+                outcome,
+                was_open: false,
+                ..
+            },
+        ) = (before, step)
+        else {
+            return;
+        };
+        let settled_all = before.view(sequence.now_ms).unsettled == 0;
+        let may_speak = *outcome == Some(Outcome::Executed) || outcome.is_none();
+        if settled_all && !may_speak {
+            let after = sequence.record.as_ref().unwrap().view(sequence.now_ms);
+            assert_eq!(after.state, before.view(sequence.now_ms).state);
+        }
+    });
+}
+
+#[test]
+fn i4_only_a_dispatch_changes_the_record_on_arrival() {
+    always(|sequence, before, step| {
+        if let (Some(before), Step::Arrived(admission)) = (before, step)
+            && !matches!(admission, Admission::Dispatch(_))
+        {
+            assert_eq!(sequence.record.as_ref(), Some(before));
+        }
+    });
+}
+
+#[test]
+fn i5_a_record_without_proof_is_kept_for_ever() {
+    always(|sequence, _, _| {
+        let Some(record) = &sequence.record else {
+            return;
+        };
+        let state = record.view(sequence.now_ms).state;
+        if matches!(state, State::Dispatched | State::Unknown) {
+            assert!(!record.is_expired(u64::MAX));
+            assert_eq!(record.keep_until_ms(), None);
+        }
+    });
+}
+
+#[test]
+fn i6_an_executed_operation_is_not_run_again_before_its_key_expires() {
+    always(|sequence, before, step| {
+        if let (Some(before), Step::Arrived(Admission::Dispatch(_))) = (before, step) {
+            let executed = before.view(sequence.now_ms).state == State::Executed;
+            assert!(!executed || before.is_expired(sequence.now_ms));
+        }
+    });
+}
+
+#[test]
+fn i7_a_settled_state_other_than_executed_has_no_unsettled_attempt() {
+    always(|sequence, _, _| {
+        let Some(record) = &sequence.record else {
+            return;
+        };
+        let view = record.view(sequence.now_ms);
+        if matches!(
+            view.state,
+            State::Refused | State::Released | State::Cancelled
+        ) {
+            assert_eq!(view.unsettled, 0, "{record:?}");
+        }
+    });
+}
+
+#[test]
+fn i7_executed_wins_whatever_the_other_attempts_say() {
+    always(|sequence, before, step| {
+        let (
+            Some(before),
+            Step::Settled {
+                outcome: Some(Outcome::Executed),
+                attempt,
+                ..
+            },
+        ) = (before, step)
+        else {
+            return;
+        };
+        let old = before.view(sequence.now_ms);
+        let new = sequence.record.as_ref().unwrap().view(sequence.now_ms);
+        let closed = matches!(old.state, State::Cancelled | State::Refused);
+        assert!(*attempt <= new.attempts);
+        assert_eq!(new.state, if closed { old.state } else { State::Executed });
+        assert_eq!(new.executed, Some(true));
+    });
+}
+
+#[test]
+fn i8_a_new_key_is_safe_only_where_nothing_happened_or_can() {
+    always(|sequence, _, _| {
+        let Some(record) = &sequence.record else {
+            return;
+        };
+        let view = record.view(sequence.now_ms);
+        if view.safe_new_key {
+            assert_eq!((view.executed, view.unsettled), (Some(false), 0));
+            let refused = view.state == State::Refused && sequence.kind != KeyKind::Generated;
+            assert!(refused || view.state == State::Cancelled, "{record:?}");
+        }
+    });
+}
