@@ -67,9 +67,15 @@ impl Answer {
         }
     }
 
-    /// An earlier payload of the intent has the key: what became of *it* decides.
+    /// An earlier payload of the intent has the key: what became of *it* decides. The problem may be
+    /// a ledger's own (rule L5), which has no `state`: then the status is the gate's word.
     fn other_payload(&self) -> Verdict {
+        let is_executed = matches!(self.status, Some(Status::Executed | Status::Replayed));
         match self.problem.state {
+            None if is_executed => Verdict::End(End::Done {
+                replayed: true,
+                changed: true,
+            }),
             Some(Outcome::Executed) => Verdict::End(End::Done {
                 replayed: true,
                 changed: true,

@@ -162,6 +162,21 @@ fn t4_an_executed_earlier_payload_is_done_and_changed() {
 }
 
 #[test]
+fn l5_a_ledgers_own_word_that_an_earlier_payload_was_executed_is_done() {
+    for status in [Status::Executed, Status::Replayed] {
+        let answer = Answer {
+            status: Some(status),
+            ..key_reused(None, false)
+        };
+        let end = End::Done {
+            replayed: true,
+            changed: true,
+        };
+        assert_eq!(after(Event::Answered(answer)), Action::Finish(end));
+    }
+}
+
+#[test]
 fn t4_a_refused_earlier_payload_gives_way_to_the_next_key_once() {
     for state in [Outcome::Refused, Outcome::Cancelled] {
         let answer = Event::Answered(key_reused(Some(state), true));
