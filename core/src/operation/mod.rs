@@ -14,11 +14,14 @@
 //! Atomicity comes from the caller: between reading a record and writing it back it does not await.
 
 mod attempts;
+mod cancel;
 mod record;
 mod vocabulary;
 
 pub use self::record::{Operation, Stored};
-pub use self::vocabulary::{Admission, Settled, Settling, State, Terms, Turn, View};
+pub use self::vocabulary::{
+    Admission, Cancellation, Inquiry, Settled, Settling, State, Terms, Turn, View,
+};
 
 #[cfg(test)]
 mod tests;

@@ -29,21 +29,22 @@ pub enum Stored {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
-    state: State,
-    kind: KeyKind,
-    terms: Terms,
-    fingerprint: Fingerprint,
+    pub(super) state: State,
+    pub(super) kind: KeyKind,
+    pub(super) terms: Terms,
+    /// What was asked for last; nothing, if the key was closed before any request was seen.
+    pub(super) fingerprint: Option<Fingerprint>,
     /// Fingerprints that were refused under this generated key.
     refused: Vec<Fingerprint>,
     /// Whether an attempt of this fingerprint was refused.
     refusal: bool,
     /// The number of the newest attempt.
-    attempt: u32,
+    pub(super) attempt: u32,
     /// The first attempt of this fingerprint: the answer of an earlier one is not its answer.
     since: u32,
     unsettled: Attempts,
     answer: AnswerMark,
-    disputed: bool,
+    pub(super) disputed: bool,
     claimed_ms: u64,
     dispatched_ms: u64,
     settled_ms: u64,
@@ -63,10 +64,19 @@ impl Operation {
     /// Claims an absent key. The record is the dispatch record of attempt 1 (I2).
     pub fn claim(now_ms: u64, kind: KeyKind, terms: Terms, fingerprint: Fingerprint) -> Self {
         let record = Self {
+            fingerprint: Some(fingerprint),
+            ..Self::blank(now_ms, kind, terms)
+        };
+        record.dispatch(now_ms)
+    }
+
+    /// A key that nothing was asked under.
+    pub(super) fn blank(now_ms: u64, kind: KeyKind, terms: Terms) -> Self {
+        Self {
             state: State::Released,
             kind,
             terms,
-            fingerprint,
+            fingerprint: None,
             refused: Vec::new(),
             refusal: false,
             attempt: 0,
@@ -78,8 +88,7 @@ impl Operation {
             dispatched_ms: now_ms,
             settled_ms: now_ms,
             seen_ms: now_ms,
-        };
-        record.dispatch(now_ms)
+        }
     }
 
     /// Takes in a request whose key has this record, or none. An expired record counts as none.
@@ -104,7 +113,7 @@ impl Operation {
     /// [`Dispatch`](Admission::Dispatch), the record has changed and must be stored first.
     pub fn admit(self, now_ms: u64, fingerprint: Fingerprint) -> (Self, Admission) {
         let now_ms = now_ms.max(self.seen_ms);
-        if fingerprint != self.fingerprint {
+        if self.fingerprint != Some(fingerprint) {
             return self.admit_other(now_ms, fingerprint);
         }
         match self.state_at(now_ms) {
@@ -120,7 +129,7 @@ impl Operation {
             State::Refused if self.has_answer(now_ms) => (self, Admission::Replay),
             State::Refused => self.turn(Turn::Refused),
             State::Released => self.redispatch(now_ms),
-            State::Unknown if self.may_redispatch(now_ms) => self.redispatch(now_ms),
+            State::Unknown if self.may_ask(now_ms) => self.redispatch(now_ms),
             State::Unknown => self.turn(Turn::Unknown),
         }
     }
@@ -209,7 +218,7 @@ impl Operation {
     }
 
     /// What the operation asks for.
-    pub fn fingerprint(&self) -> Fingerprint {
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
         self.fingerprint
     }
 
@@ -223,6 +232,8 @@ impl Operation {
         let generated = self.kind == KeyKind::Generated;
         let spent = self.refused.contains(&fingerprint) || self.refused.len() == MOST_REFUSED;
         match self.state {
+            // Whatever is asked for: under this key nothing will happen.
+            State::Cancelled => return self.turn(Turn::Cancelled),
             State::Refused if generated && spent => return self.turn(Turn::Refused),
             // Another card for the same order (rule P4).
             State::Refused if generated && !self.disputed => {}
@@ -232,7 +243,7 @@ impl Operation {
             State::Released => {}
             _ => return self.turn(Turn::KeyReused),
         }
-        self.fingerprint = fingerprint;
+        self.fingerprint = Some(fingerprint);
         self.refusal = false;
         self.answer = AnswerMark::Missing;
         self.since = self.attempt + 1;
@@ -272,9 +283,9 @@ impl Operation {
         self
     }
 
-    /// Only a ledger may be sent the same key again without proof, and only while it is sure to
-    /// have kept its row (rule A7).
-    fn may_redispatch(&self, now_ms: u64) -> bool {
+    /// Only a ledger may be sent the same key again without proof, or be asked to cancel it, and only
+    /// while it is sure to have kept its row (rule A7).
+    pub(super) fn may_ask(&self, now_ms: u64) -> bool {
         let forgets_ms = self
             .claimed_ms
             .saturating_add(self.terms.ledger_retention_ms);
@@ -282,7 +293,7 @@ impl Operation {
     }
 
     /// Applies proof to an operation that is not closed.
-    fn apply(&mut self, now_ms: u64, attempt: u32, proof: Outcome) {
+    pub(super) fn apply(&mut self, now_ms: u64, attempt: u32, proof: Outcome) {
         // A ledger answers from its row, which speaks for every attempt (rule A1).
         if self.terms.origin == Origin::Ledger && proof_is_from_row(proof) {
             self.unsettled.settle_all();
@@ -326,7 +337,7 @@ impl Operation {
         }
     }
 
-    fn close(&mut self, now_ms: u64, state: State) {
+    pub(super) fn close(&mut self, now_ms: u64, state: State) {
         self.state = state;
         self.settled_ms = now_ms;
     }
@@ -334,7 +345,7 @@ impl Operation {
     fn remember_refusal(&mut self) {
         self.refusal = true;
         if self.kind == KeyKind::Generated && self.refused.len() < MOST_REFUSED {
-            self.refused.push(self.fingerprint);
+            self.refused.extend(self.fingerprint);
         }
     }
 
@@ -358,7 +369,7 @@ impl Operation {
         self.dispatched_ms.saturating_add(self.terms.lease_ms)
     }
 
-    fn advance(&mut self, now_ms: u64) -> u64 {
+    pub(super) fn advance(&mut self, now_ms: u64) -> u64 {
         self.seen_ms = self.seen_ms.max(now_ms);
         self.seen_ms
     }

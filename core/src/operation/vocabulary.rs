@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::fingerprint::Fingerprint;
 use crate::outcome::Status;
 use crate::proof::{Origin, Reply};
 
@@ -158,4 +159,24 @@ pub struct View {
     pub unsettled: u32,
     /// When the lease of the open attempt ends, if one is open.
     pub lease_ends_ms: Option<u64>,
+}
+
+/// What to do with a request to cancel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a shell must handle both")]
+pub enum Cancellation {
+    /// Ask the ledger, and hand what it says to [`Operation::hear`](super::Operation::hear).
+    Ask(Inquiry),
+    /// The record says what became of the operation.
+    Decided,
+}
+
+/// What a ledger is asked with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "plain data for one message")]
+pub struct Inquiry {
+    /// The newest attempt when the question was asked: a refusal counts only if it still is (I3).
+    pub attempt: u32,
+    /// What was asked for, if anything was seen under the key.
+    pub fingerprint: Option<Fingerprint>,
 }
