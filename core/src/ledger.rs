@@ -60,8 +60,18 @@ pub enum Decision<'r, A> {
     Answer(&'r Row<A>),
     /// No row stands in the way.
     Free,
-    /// The key was used for something else, and this became of it. Nothing may be done.
-    OtherFingerprint(State),
+    /// The key was used for something else. Nothing may be done.
+    OtherFingerprint(Recorded),
+}
+
+/// What is recorded under a key for another request: the answer to a request that reuses the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "plain data for one answer")]
+pub struct Recorded {
+    /// What became of it.
+    pub state: State,
+    /// What it asked for.
+    pub fingerprint: Fingerprint,
 }
 
 impl State {
@@ -104,7 +114,10 @@ pub fn decide<'r, A>(
         None => Decision::Free,
         Some(row) if row.speaks_for(fingerprint) => Decision::Answer(row),
         Some(row) if row.state == State::Refused && kind == KeyKind::Generated => Decision::Free,
-        Some(row) => Decision::OtherFingerprint(row.state),
+        Some(row) => Decision::OtherFingerprint(Recorded {
+            state: row.state,
+            fingerprint: row.fingerprint,
+        }),
     }
 }
 
@@ -147,6 +160,11 @@ mod tests {
         Fingerprint::parse(&text).unwrap()
     }
 
+    fn recorded(state: State, digit: char) -> Recorded {
+        let fingerprint = fingerprint(digit);
+        Recorded { state, fingerprint }
+    }
+
     fn row(state: State, digit: char) -> Row<()> {
         Row {
             state,
@@ -180,13 +198,13 @@ mod tests {
         for kind in KINDS {
             assert_eq!(
                 decide(&[row(Executed, 'a')], &fingerprint('b'), kind),
-                Decision::OtherFingerprint(Executed)
+                Decision::OtherFingerprint(recorded(Executed, 'a'))
             );
         }
         for kind in [KeyKind::Client, KeyKind::Token] {
             assert_eq!(
                 decide(&[row(Refused, 'a')], &fingerprint('b'), kind),
-                Decision::OtherFingerprint(Refused)
+                Decision::OtherFingerprint(recorded(Refused, 'a'))
             );
         }
     }
@@ -216,7 +234,7 @@ mod tests {
         let rows = [row(Refused, 'a'), row(Executed, 'b'), row(Refused, 'c')];
         assert_eq!(
             decide(&rows, &fingerprint('a'), KeyKind::Generated),
-            Decision::OtherFingerprint(Executed)
+            Decision::OtherFingerprint(recorded(Executed, 'b'))
         );
         assert_eq!(settled(&rows, &fingerprint('a')), Some(Executed));
     }

@@ -21,7 +21,7 @@ use std::pin::Pin;
 
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::{Key, KeyKind};
-use oncegate_core::ledger::{Decision, Row, State, decide, settled};
+use oncegate_core::ledger::{Decision, Recorded, Row, State, decide, settled};
 
 use crate::clock::now_ms;
 use crate::sql::{self, Connection, Database, Transaction};
@@ -80,8 +80,8 @@ pub enum Verdict {
     Cancelled,
     /// Executed, now or earlier.
     Executed(Answer),
-    /// The key was used for something else, and this became of it.
-    OtherFingerprint(State),
+    /// The key was used for something else.
+    OtherFingerprint(Recorded),
     /// Refused, now or earlier.
     Refused(Answer),
 }
@@ -191,7 +191,9 @@ impl Ledger {
         Ok(match decide(&rows, &call.fingerprint, call.kind) {
             Decision::Answer(row) => Claim::Settled(row.into()),
             Decision::Free => Claim::Free(transaction),
-            Decision::OtherFingerprint(state) => Claim::Settled(Verdict::OtherFingerprint(state)),
+            Decision::OtherFingerprint(recorded) => {
+                Claim::Settled(Verdict::OtherFingerprint(recorded))
+            }
         })
     }
 

@@ -232,16 +232,16 @@ impl From<Verdict> for Reply {
             ))
             .with_outcome(Outcome::Cancelled),
             Verdict::Executed(answer) => Self::from(answer).with_outcome(Outcome::Executed),
-            Verdict::OtherFingerprint(state) => Self::from(Problem::new(
+            Verdict::OtherFingerprint(recorded) => Self::from(Problem::new(
                 422,
                 "key_reused",
                 "The key belongs to another request",
                 format!(
                     "An operation with this key asked for something else and was {}.",
-                    state.as_str()
+                    recorded.state.as_str()
                 ),
             ))
-            .with_outcome(state.outcome()),
+            .with_recorded(recorded),
             Verdict::Refused(answer) => Self::from(answer).with_outcome(Outcome::Refused),
         }
     }

@@ -7,19 +7,24 @@ use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use oncegate_core::header::IDEMPOTENCY_OUTCOME;
+use oncegate_core::fingerprint::Fingerprint;
+use oncegate_core::header;
+use oncegate_core::ledger::Recorded;
 use oncegate_core::outcome::Outcome;
 
 use crate::ledger::{Answer, Failure};
 use crate::problem::Problem;
 
-const OUTCOME: HeaderName = HeaderName::from_static(IDEMPOTENCY_OUTCOME);
+const OUTCOME: HeaderName = HeaderName::from_static(header::IDEMPOTENCY_OUTCOME);
+const FINGERPRINT: HeaderName = HeaderName::from_static(header::FINGERPRINT);
 
 /// An answer, and what it says of the operation. Without an outcome it proves nothing.
 #[derive(Debug)]
 pub(crate) struct Reply {
     answer: Answer,
     outcome: Option<Outcome>,
+    /// What the outcome is of, if it is not what was asked for (L5).
+    recorded: Option<Fingerprint>,
     retry_after_s: Option<u32>,
 }
 
@@ -41,6 +46,16 @@ impl Reply {
         }
     }
 
+    /// The outcome is that of another request under the same key: the gate takes the state from it,
+    /// and not the answer.
+    pub(crate) fn with_recorded(self, recorded: Recorded) -> Self {
+        Self {
+            outcome: Some(recorded.state.outcome()),
+            recorded: Some(recorded.fingerprint),
+            ..self
+        }
+    }
+
     pub(crate) fn with_retry_after(self, seconds: u32) -> Self {
         Self {
             retry_after_s: Some(seconds),
@@ -54,6 +69,7 @@ impl From<Answer> for Reply {
         Self {
             answer,
             outcome: None,
+            recorded: None,
             retry_after_s: None,
         }
     }
@@ -117,6 +133,10 @@ impl IntoResponse for Reply {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(outcome) = self.outcome {
             headers.insert(OUTCOME, HeaderValue::from_static(outcome.as_str()));
+        }
+        if let Some(fingerprint) = self.recorded {
+            let hexadecimal = HeaderValue::try_from(fingerprint.to_string());
+            headers.extend(hexadecimal.map(|value| (FINGERPRINT, value)));
         }
         if let Some(seconds) = self.retry_after_s {
             headers.insert(RETRY_AFTER, seconds.into());

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use oncegate_core::key::KeyKind;
-use oncegate_core::ledger::State;
-use oncegate_origin::ledger::{Effect, EffectFuture, Failure, Ledger, Verdict};
+use oncegate_core::ledger::{Recorded, State};
+use oncegate_origin::ledger::{Call, Effect, EffectFuture, Failure, Ledger, Verdict};
 use oncegate_origin::sql::{Connection, Database};
 use sqlx::query;
 use tokio::sync::Notify;
@@ -196,7 +196,7 @@ async fn l4_a_refusal_is_never_told_where_another_row_stands() {
     let other = call("ran", 'b', KeyKind::Generated);
     assert_eq!(
         told(&other).await,
-        Verdict::OtherFingerprint(State::Executed)
+        Verdict::OtherFingerprint(recorded(State::Executed, &ran))
     );
     assert_eq!(fixture.rows().await, 2);
 }
@@ -227,14 +227,15 @@ async fn l4_a_failure_commits_nothing_and_says_whether_it_is_sure() {
 async fn l5_another_fingerprint_hears_what_is_recorded() {
     let fixture = Fixture::new().await;
     for (key, state) in [("ran", State::Executed), ("refused", State::Refused)] {
+        let first = call(key, 'a', KeyKind::Client);
         match state {
-            State::Executed => fixture.execute(&call(key, 'a', KeyKind::Client)).await,
-            _ => fixture.refuse(&call(key, 'a', KeyKind::Client), "no").await,
+            State::Executed => fixture.execute(&first).await,
+            _ => fixture.refuse(&first, "no").await,
         };
         let other = call(key, 'b', KeyKind::Client);
         assert_eq!(
             fixture.replay(&other).await,
-            Verdict::OtherFingerprint(state)
+            Verdict::OtherFingerprint(recorded(state, &first))
         );
     }
     assert_eq!(fixture.effects().await, 1);
@@ -259,7 +260,7 @@ async fn l5_a_generated_key_runs_with_another_fingerprint_after_a_refusal() {
     for refused in [&a, &b] {
         assert_eq!(
             fixture.replay(refused).await,
-            Verdict::OtherFingerprint(State::Executed)
+            Verdict::OtherFingerprint(recorded(State::Executed, &c))
         );
     }
     assert_eq!(fixture.effects().await, 1);
@@ -276,4 +277,11 @@ async fn l9_rows_outlive_the_process() {
         .await
         .unwrap();
     assert_eq!(verdict, Verdict::Executed(answer("first")));
+}
+
+fn recorded(state: State, call: &Call) -> Recorded {
+    Recorded {
+        state,
+        fingerprint: call.fingerprint,
+    }
 }

@@ -193,9 +193,11 @@ async fn l4_a_database_that_cannot_write_is_a_sure_failure() {
 #[tokio::test]
 async fn l5_another_request_under_the_key_hears_the_recorded_outcome() {
     let shop = Shop::open().await;
-    shop.send(&Call::order("ran")).await;
-    shop.send(&Call::order("refused").with_body(order(&[("mug", 1)], DECLINED_CARD)))
-        .await;
+    let declined = Call::order("refused").with_body(order(&[("mug", 1)], DECLINED_CARD));
+    for first in [&Call::order("ran"), &declined] {
+        let response = shop.send(first).await;
+        assert_eq!(response.header("oncegate-fingerprint"), None);
+    }
     for (key, outcome) in [("ran", "executed"), ("refused", "refused")] {
         let other = Call::order(key).with_body(order(&[("cup", 1)], CARD));
         let response = shop.send(&other).await;
@@ -204,6 +206,8 @@ async fn l5_another_request_under_the_key_hears_the_recorded_outcome() {
             (422, "key_reused")
         );
         assert_eq!(response.outcome(), Some(outcome));
+        let recorded = response.header("oncegate-fingerprint");
+        assert!(recorded.is_some_and(|recorded| recorded != other.fingerprint().to_string()));
     }
     assert_eq!(
         (shop.books.executed().await, shop.books.stock("cup").await),

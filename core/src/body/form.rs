@@ -1,0 +1,143 @@
+//! A key taken from an URL-encoded form (rule K2).
+//!
+//! A field counts only if exactly one field has its name after decoding, so that the first and the
+//! last one are the same for whoever reads the form next.
+
+use alloc::vec::Vec;
+
+use super::{KeySourceError, KeyText, Reason};
+
+/// Takes the key from the field `name` of an `application/x-www-form-urlencoded` body.
+///
+/// # Errors
+///
+/// [`KeySourceError`] if the field is missing, empty, not UTF-8 or there twice, or if its value or
+/// any name has a `%` without two hexadecimal digits.
+pub fn field(body: &[u8], name: &str) -> Result<KeyText, KeySourceError> {
+    find(body, name.as_bytes())
+        .and_then(|value| KeyText::from_utf8(&value.ok_or(Reason::Missing)?))
+        .map_err(|reason| KeySourceError::new(name, reason))
+}
+
+fn find(body: &[u8], wanted: &[u8]) -> Result<Option<Vec<u8>>, Reason> {
+    let mut found = None;
+    let mut next = 0;
+    for pair in body.split(|byte| *byte == b'&') {
+        let start = next;
+        next += pair.len() + 1;
+        let equals = pair.iter().position(|byte| *byte == b'=');
+        let name = equals.map_or(pair, |equals| &pair[..equals]);
+        if pair.is_empty() || decode(name, start)? != wanted {
+            continue;
+        }
+        if found.is_some() {
+            return Err(Reason::DuplicateField(start + 1));
+        }
+        let value = equals.map_or(pair.len(), |equals| equals + 1);
+        found = Some(decode(&pair[value..], start + value)?);
+    }
+    Ok(found)
+}
+
+/// Decodes what begins at `start` in the body.
+fn decode(encoded: &[u8], start: usize) -> Result<Vec<u8>, Reason> {
+    let mut decoded = Vec::new();
+    let mut rest = encoded;
+    while let [byte, behind @ ..] = rest {
+        rest = behind;
+        decoded.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let percent = start + encoded.len() - behind.len();
+                rest = behind.get(2..).ok_or(Reason::Percent(percent))?;
+                octet(behind).ok_or(Reason::Percent(percent))?
+            }
+            _ => *byte,
+        });
+    }
+    Ok(decoded)
+}
+
+/// The byte that two hexadecimal digits say.
+fn octet(digits: &[u8]) -> Option<u8> {
+    digits.get(..2)?.iter().try_fold(0, |octet, digit| {
+        let digit = char::from(*digit).to_digit(16)?;
+        Some(octet << 4 | u8::try_from(digit).ok()?)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[track_caller]
+    fn takes(body: &str, key: &str) {
+        let found = field(body.as_bytes(), "order id").unwrap();
+        assert_eq!(found.as_str(), key);
+    }
+
+    #[track_caller]
+    fn refuses(body: impl AsRef<[u8]>, message: &str) {
+        let error = field(body.as_ref(), "order id").unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+
+    #[test]
+    fn k2_a_field_is_decoded() {
+        takes("order+id=42", "42");
+        takes("a=1&order%20id=a%2Bb+c%3d%C3%A9&b", "a+b c=é");
+        takes("&&order+id=a=b&&", "a=b");
+        takes("order+id=%e8%ae%a2%e5%8d%95", "订单");
+        takes("a=100%&order+id=7", "7");
+        takes("order+i=1&order+id2=2&order+id=3&id=4&%ff=5", "3");
+    }
+
+    #[test]
+    fn k2_a_field_without_one_value_is_no_key() {
+        refuses("", "'order id' is missing; the key is taken from it");
+        refuses(
+            "order=1&id=2",
+            "'order id' is missing; the key is taken from it",
+        );
+        let empty = "'order id' is empty; a key is a non-empty string or a number";
+        refuses("order+id=", empty);
+        refuses("order+id", empty);
+        refuses(
+            "order+id=1&a=2&%6frder%20id=1",
+            "'order id' occurs twice; send it once (byte 16)",
+        );
+        refuses(
+            "order+id=&order+id=1",
+            "'order id' occurs twice; send it once (byte 11)",
+        );
+    }
+
+    #[test]
+    fn k2_a_field_that_cannot_be_decoded_is_no_key() {
+        let percent =
+            "'order id' cannot be read: two hexadecimal digits must follow '%' (byte 13)";
+        refuses("a=1&order+id%=2", percent);
+        refuses("order+id=abc%4", percent);
+        refuses("order+id=abc%+1", percent);
+        refuses("order+id=%FF", "'order id' is not valid UTF-8");
+        refuses(b"order+id=\xc3", "'order id' is not valid UTF-8");
+    }
+
+    #[test]
+    fn a_large_form_is_read_once() {
+        let mut body = "order+i=%41&".repeat(90_000);
+        body.push_str("order+id=");
+        body.push_str(&"%41".repeat(350_000));
+        takes(&body, &"A".repeat(350_000));
+        assert_eq!(
+            field(&[b'&'; 1_000_000], "a").unwrap_err().to_string(),
+            "'a' is missing; the key is taken from it"
+        );
+        assert!(field(&[b'='; 1_000_000], "a").is_err());
+    }
+}

@@ -1,0 +1,144 @@
+//! Reading request bodies: where a generated key is (rule K2), which two bodies say the same (rule K3).
+//!
+//! Every reader looks at the whole body, in time and memory linear in its length (sorting the
+//! members of an object adds a logarithm), and refuses what two readers might understand
+//! differently: whoever reads the body after the gate must not find another key in it.
+//!
+//! | module | reads |
+//! | --- | --- |
+//! | [`json`] | JSON, as events |
+//! | [`pointer`] | one value of a JSON body, as a key |
+//! | [`canonical`] | a JSON body, as a digest of what it says |
+//! | [`form`] | one field of an URL-encoded form, as a key |
+//! | [`multipart`] | a multipart form: its digest, and one field as a key |
+
+pub mod canonical;
+pub mod form;
+pub mod json;
+pub mod multipart;
+pub mod pointer;
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use core::fmt;
+
+use self::json::JsonError;
+use self::multipart::MultipartError;
+
+/// The text of a generated key, as the body says it. Never empty.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeyText(String);
+
+impl KeyText {
+    fn new(text: String) -> Result<Self, Reason> {
+        if text.is_empty() {
+            return Err(Reason::Empty);
+        }
+        Ok(Self(text))
+    }
+
+    fn from_utf8(bytes: &[u8]) -> Result<Self, Reason> {
+        let text = core::str::from_utf8(bytes).map_err(|_| Reason::NotUtf8)?;
+        Self::new(text.to_owned())
+    }
+
+    /// The text itself.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Shows the first characters only, as a [`Key`](crate::key::Key) does.
+impl fmt::Debug for KeyText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyText(")?;
+        self.0
+            .chars()
+            .take(6)
+            .try_for_each(|shown| write!(f, "{shown}"))?;
+        f.write_str("…)")
+    }
+}
+
+/// Why a body has no key where the route looks for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySourceError {
+    place: String,
+    reason: Reason,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Reason {
+    Array,
+    Bool,
+    DuplicateField(usize),
+    DuplicateName(usize),
+    Empty,
+    File,
+    Json(JsonError),
+    Missing,
+    Multipart(MultipartError),
+    NotUtf8,
+    Null,
+    Object,
+    Percent(usize),
+}
+
+impl KeySourceError {
+    fn new(place: &str, reason: Reason) -> Self {
+        Self {
+            place: place.to_owned(),
+            reason,
+        }
+    }
+}
+
+impl fmt::Display for KeySourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const WANTED: &str = "a key is a non-empty string or a number";
+        let place = &self.place;
+        match &self.reason {
+            Reason::Array => write!(f, "'{place}' is an array; {WANTED}"),
+            Reason::Bool => write!(f, "'{place}' is true or false; {WANTED}"),
+            Reason::DuplicateField(at) => {
+                write!(f, "'{place}' occurs twice; send it once (byte {at})")
+            }
+            Reason::DuplicateName(at) => write!(
+                f,
+                "'{place}' is ambiguous: a member name on its path occurs twice (byte {at})"
+            ),
+            Reason::Empty => write!(f, "'{place}' is empty; {WANTED}"),
+            Reason::File => write!(f, "'{place}' is a file; {WANTED}"),
+            Reason::Json(error) => write!(f, "'{place}' cannot be read: {error}"),
+            Reason::Missing => write!(f, "'{place}' is missing; the key is taken from it"),
+            Reason::Multipart(error) => write!(f, "'{place}' cannot be read: {error}"),
+            Reason::NotUtf8 => write!(f, "'{place}' is not valid UTF-8"),
+            Reason::Null => write!(f, "'{place}' is null; {WANTED}"),
+            Reason::Object => write!(f, "'{place}' is an object; {WANTED}"),
+            Reason::Percent(at) => write!(
+                f,
+                "'{place}' cannot be read: two hexadecimal digits must follow '%' (byte {at})"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for KeySourceError {}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn logs_show_only_the_beginning_of_a_key() {
+        let key = KeyText::new("bestellung-42".into()).unwrap();
+        assert_eq!(format!("{key:?}"), "KeyText(bestel…)");
+        let short = KeyText::new("订单号".into()).unwrap();
+        assert_eq!(format!("{short:?}"), "KeyText(订单号…)");
+    }
+}

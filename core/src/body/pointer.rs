@@ -1,0 +1,220 @@
+//! A key taken from a JSON body by a pointer (RFC 6901; rule K2).
+//!
+//! A pointer names one value or none: a body in which a member name on its way occurs twice has no
+//! key, because the next reader might take the other member.
+
+#[cfg(test)]
+mod tests;
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::json::{Event, JsonError, JsonErrorKind, Reader, Text};
+use super::{KeySourceError, KeyText, Reason};
+
+/// A place in a JSON document, such as `/order/id` or `/items/0`.
+///
+/// # Syntax
+///
+/// - the empty pointer is the whole document;
+/// - each `/` begins a member name or an array index (digits without a leading zero);
+/// - in a name `~1` is `/` and `~0` is `~`. Another `~` is an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    text: String,
+    tokens: Vec<Token>,
+}
+
+/// One step of a pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    name: String,
+    index: Option<usize>,
+}
+
+impl Pointer {
+    /// Reads a pointer.
+    ///
+    /// # Errors
+    ///
+    /// [`PointerError`] says what is wrong and at which byte.
+    pub fn parse(text: &str) -> Result<Self, PointerError> {
+        let mut steps = text.split('/');
+        if steps.next() != Some("") {
+            return Err(PointerError::NoSlash);
+        }
+        let mut tokens = Vec::new();
+        let mut at = 1;
+        for step in steps {
+            tokens.push(Token::parse(step).map_err(|index| PointerError::Tilde(at + index + 1))?);
+            at += step.len() + 1;
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            tokens,
+        })
+    }
+
+    /// The pointer, as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+}
+
+impl Token {
+    /// Reads a step; an error is the index of a stray `~`.
+    fn parse(step: &str) -> Result<Self, usize> {
+        let mut name = String::new();
+        let mut rest = step.chars();
+        while let Some(character) = rest.next() {
+            name.push(match character {
+                '~' => match rest.next() {
+                    Some('0') => '~',
+                    Some('1') => '/',
+                    stray => {
+                        let behind = rest.as_str().len() + stray.map_or(0, char::len_utf8);
+                        return Err(step.len() - behind - 1);
+                    }
+                },
+                _ => character,
+            });
+        }
+        let is_index = name.bytes().all(|byte| byte.is_ascii_digit())
+            && (name == "0" || !name.starts_with('0'));
+        Ok(Self {
+            index: name.parse().ok().filter(|_| is_index),
+            name,
+        })
+    }
+
+    pub(super) fn is_name(&self, name: Text<'_>) -> bool {
+        name == *self.name
+    }
+
+    pub(super) fn is_index(&self, index: usize) -> bool {
+        self.index == Some(index)
+    }
+}
+
+/// Why a text is not a JSON pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PointerError {
+    /// It is not empty and does not begin with `/`.
+    NoSlash,
+    /// At this byte, counted from 1, is a `~` without `0` or `1` behind it.
+    Tilde(usize),
+}
+
+impl fmt::Display for PointerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSlash => f.write_str("a JSON pointer begins with '/', such as /order/id"),
+            Self::Tilde(at) => write!(f, "write '~0' for '~' and '~1' for '/' (byte {at})"),
+        }
+    }
+}
+
+impl core::error::Error for PointerError {}
+
+/// Takes the key at `pointer` from a JSON body.
+///
+/// A string gives its text, unescaped. A number gives its *source text* and never passes through a
+/// double: order numbers longer than 53 bits stay apart, and so do `1e2` and `100`, which are
+/// different texts and therefore different keys. The string `"100"` and the number `100` are one
+/// key.
+///
+/// # Errors
+///
+/// [`KeySourceError`] says what is there instead, or why the body is not JSON.
+pub fn key_value(body: &[u8], pointer: &Pointer) -> Result<KeyText, KeySourceError> {
+    find(body, &pointer.tokens)
+        .and_then(text_of)
+        .map_err(|reason| KeySourceError::new(&pointer.text, reason))
+}
+
+fn text_of(value: Option<Event<'_>>) -> Result<KeyText, Reason> {
+    match value.ok_or(Reason::Missing)? {
+        Event::Bool(_) => Err(Reason::Bool),
+        Event::Null => Err(Reason::Null),
+        Event::ArrayStart => Err(Reason::Array),
+        Event::Number(number) => KeyText::new(number.to_owned()),
+        Event::String(text) => KeyText::new(text.chars().collect()),
+        _ => Err(Reason::Object),
+    }
+}
+
+/// The event with which the value at `tokens` begins. Reads the whole body, so that no error and
+/// no second member goes unnoticed.
+fn find<'a>(body: &'a [u8], tokens: &[Token]) -> Result<Option<Event<'a>>, Reason> {
+    let mut reader = Reader::new(body)?;
+    let first = reader.read()?;
+    let found = descend(&mut reader, first, tokens)?;
+    reader.read()?;
+    Ok(found)
+}
+
+/// Reads the value that begins with `first`. The nesting of the body bounds the recursion.
+fn descend<'a>(
+    reader: &mut Reader<'a>,
+    first: Event<'a>,
+    tokens: &[Token],
+) -> Result<Option<Event<'a>>, Reason> {
+    let Some((token, deeper)) = tokens.split_first() else {
+        reader.skip(first)?;
+        return Ok(Some(first));
+    };
+    match first {
+        Event::ArrayStart => element(reader, token, deeper),
+        Event::ObjectStart => member(reader, token, deeper),
+        _ => Ok(None),
+    }
+}
+
+fn element<'a>(
+    reader: &mut Reader<'a>,
+    token: &Token,
+    deeper: &[Token],
+) -> Result<Option<Event<'a>>, Reason> {
+    let mut found = None;
+    for index in 0.. {
+        match reader.read()? {
+            Event::ArrayEnd => break,
+            first if token.is_index(index) => found = descend(reader, first, deeper)?,
+            first => reader.skip(first)?,
+        }
+    }
+    Ok(found)
+}
+
+fn member<'a>(
+    reader: &mut Reader<'a>,
+    token: &Token,
+    deeper: &[Token],
+) -> Result<Option<Event<'a>>, Reason> {
+    let mut found = None;
+    while let Event::Name(name) = reader.read()? {
+        let position = reader.position();
+        let first = reader.read()?;
+        if !token.is_name(name) {
+            reader.skip(first)?;
+        } else if found.is_some() {
+            return Err(Reason::DuplicateName(position));
+        } else {
+            found = Some(descend(reader, first, deeper)?);
+        }
+    }
+    Ok(found.flatten())
+}
+
+impl From<JsonError> for Reason {
+    fn from(error: JsonError) -> Self {
+        Self::Json(error)
+    }
+}
