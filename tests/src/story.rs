@@ -4,7 +4,7 @@ use oncegate_core::attempt::{End, Reason};
 use oncegate_core::key::KeyKind;
 use oncegate_core::proof::Origin;
 
-use crate::faults::{Chaos, Faults, Hop};
+use crate::faults::{Chaos, Faults};
 use crate::model::Card;
 use crate::origin::Fate;
 use crate::simulation::{Settings, Simulation};
@@ -36,24 +36,12 @@ impl Story {
 
     /// The same, at an origin of this kind.
     pub fn at(origin: Origin, other_cards: &[Card]) -> Self {
-        Self::among(Faults::none(), origin, other_cards)
-    }
-
-    /// At a ledger: what reaches the origin within the first 50 ms reaches it twice.
-    pub fn with_a_copy_of_the_first_attempt() -> Self {
-        let faults = Faults {
-            origin: Hop {
-                duplicate: 1_000,
-                ..Hop::default()
-            },
-            calm_ms: 50,
-            ..Faults::none()
-        };
-        Self::among(faults, Origin::Ledger, &[])
-    }
-
-    fn among(faults: Faults, origin: Origin, other_cards: &[Card]) -> Self {
         let settings = Settings::new(origin, KeyKind::Client);
+        Self::amid(Faults::none(), settings, other_cards)
+    }
+
+    /// The same, amid these faults.
+    pub fn amid(faults: Faults, settings: Settings, other_cards: &[Card]) -> Self {
         let mut simulation = Simulation::new(1, faults, settings);
         let customer = simulation.customer(other_cards.to_vec());
         Self {

@@ -1,6 +1,8 @@
 //! What chance found, told as stories. Each names the seed that showed it first.
 
-use oncegate_tests::{Business, Ending, Fate, Story, Told};
+use oncegate_core::key::KeyKind;
+use oncegate_core::proof::Origin;
+use oncegate_tests::{Business, DECLINED, Ending, Fate, Faults, Hop, Rates, Settings, Story, Told};
 
 const CARD: u8 = 1;
 const OTHER_CARD: u8 = 2;
@@ -24,8 +26,17 @@ fn k3_another_card_during_an_unknown_operation_waits_for_the_first_one() {
 /// `state`: the gate's status says what became of the operation.
 #[test]
 fn l5_a_card_that_meets_the_effect_of_another_one_is_done_and_charges_nothing() {
+    let copied_once = Faults {
+        origin: Hop {
+            duplicate: 1_000,
+            ..Hop::default()
+        },
+        calm_ms: 50,
+        ..Faults::none()
+    };
+    let settings = Settings::new(Origin::Ledger, KeyKind::Client);
     let honest = Fate::executed().but(Business::FailsHonestly);
-    Story::with_a_copy_of_the_first_attempt()
+    Story::amid(copied_once, settings, &[])
         .origin_will(&[
             honest,
             Fate {
@@ -37,4 +48,26 @@ fn l5_a_card_that_meets_the_effect_of_another_one_is_done_and_charges_nothing() 
         .after_ms(300)
         .pays_in_a_tab(OTHER_CARD)
         .ends(&[Told::Done, Told::Done], 1);
+}
+
+/// Seed 287416. Under an order number the first card failed honestly, and while its courier tells the
+/// shard again and again, another card is refused. That refusal is not the first card's: a shard that
+/// answers the first customer from the record must not say *refused* to a payload that may be sent.
+#[test]
+fn p4_the_refusal_of_another_card_is_not_told_to_the_one_that_may_be_sent() {
+    let unheard = Faults {
+        rates: Rates {
+            completion_unheard: 1_000,
+            ..Rates::default()
+        },
+        calm_ms: 2_000,
+        ..Faults::none()
+    };
+    let settings = Settings::new(Origin::Ledger, KeyKind::Generated);
+    Story::amid(unheard, settings, &[])
+        .origin_will(&[Fate::executed().but(Business::FailsHonestly)])
+        .pays_in_a_tab(CARD)
+        .after_ms(700)
+        .pays_in_a_tab(DECLINED)
+        .ends(&[Told::Done, Told::Failed], 1);
 }

@@ -1,6 +1,6 @@
 //! The few lines between the shard and its machine, and the places where bugs are planted.
 
-use oncegate_core::operation::{Admission, Operation, Settled, Settling, View};
+use oncegate_core::operation::{Admission, Operation, Settled, Settling, State, View};
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::proof::{self, Origin, judge};
@@ -24,11 +24,24 @@ pub(super) fn arrive(
     if env.has(Plant::LeaseOverFrees) {
         terms.origin = Origin::Ledger;
     }
-    let fingerprint = match &record {
-        Some(record) if env.has(Plant::FingerprintIgnored) => record.fingerprint(),
-        _ => payload.fingerprint(),
-    };
+    let recorded = record.as_ref().and_then(Operation::fingerprint);
+    let fingerprint = recorded
+        .filter(|_| env.has(Plant::FingerprintIgnored))
+        .unwrap_or_else(|| payload.fingerprint());
     Operation::arrive(record, now_ms, env.settings.kind, terms, fingerprint)
+}
+
+/// What may be told to a payload that the record would let run. If the record says *refused*, that is
+/// the word about another card for the same order (P4): this one may still be charged.
+pub(super) fn view_of_unsent(view: View) -> View {
+    match view.state {
+        State::Refused => View {
+            state: State::Unknown,
+            executed: None,
+            ..view
+        },
+        _ => view,
+    }
 }
 
 /// The record after a completion, and the answer to store or to give to waiters.

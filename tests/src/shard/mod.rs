@@ -12,7 +12,7 @@ use oncegate_core::outcome::Status;
 use oncegate_core::problem::{Code, Problem};
 
 pub(crate) use self::glue::lost_problem;
-use self::glue::{hint_ms, replayed, settle};
+use self::glue::{hint_ms, replayed, settle, view_of_unsent};
 use crate::browser::TabEvent;
 use crate::courier::{Completed, CourierEvent, Dispatch};
 use crate::env::{Env, Event};
@@ -311,7 +311,11 @@ impl Shard {
         let Some(row) = self.rows.get(&call.key) else {
             return ask_again(env, call);
         };
-        let view = row.record.view(now_ms);
+        let recorded = row.record.view(now_ms);
+        let view = match admission {
+            Admission::Dispatch(_) => view_of_unsent(recorded),
+            _ => recorded,
+        };
         let code = match admission {
             Admission::Dispatch(_) => Code::OutcomeUnknown,
             Admission::Replay => match &row.answer {

@@ -131,7 +131,7 @@ impl Witness {
     }
 
     /// What a look-up would say of a record, from now on.
-    pub(crate) fn stated(&mut self, key: KeyId, fingerprint: Fingerprint, view: &View) {
+    pub(crate) fn stated(&mut self, key: KeyId, asked_for: Option<Fingerprint>, view: &View) {
         let executed = self.effects.iter().any(|effect| effect.key == key);
         match view.state {
             State::Executed => {
@@ -141,7 +141,7 @@ impl Witness {
                 self.facts(key).executed_said = true;
             }
             State::Cancelled => self.forbid(Oracle::FailedIsFinal, key, None),
-            State::Refused => self.forbid(Oracle::FailedIsFinal, key, Some(fingerprint)),
+            State::Refused => self.forbid(Oracle::FailedIsFinal, key, asked_for),
             State::Released => self.check_released(key),
             State::Dispatched | State::Unknown => {}
         }
