@@ -36,6 +36,9 @@ pub struct Parts<'a> {
 }
 
 impl Fingerprint {
+    /// Stands for no request at all: a key can be cancelled before anything is asked under it.
+    pub const NONE: Self = Self([0; 32]);
+
     /// The fingerprint of a request.
     pub fn of(parts: &Parts<'_>) -> Self {
         let media_type = parts.content_type.split(';').next().unwrap_or_default();

@@ -11,6 +11,7 @@
 //! | --- | --- | --- |
 //! | [`key`] | what is an idempotency key | every tier |
 //! | [`fingerprint`] | which two requests ask for the same | every tier |
+//! | [`body`] | what a body says, and which key it carries | edge |
 //! | [`identity`] | under which name an operation is stored, and where | edge |
 //! | [`outcome`] | the words of the wire: `Idempotency-Outcome`, `Idempotency-Status` | every tier |
 //! | [`seal`] | whether a message is the gate's own | edge |
@@ -35,6 +36,7 @@ extern crate alloc;
 
 pub mod attempt;
 pub mod backoff;
+pub mod body;
 pub mod fingerprint;
 pub mod header;
 pub mod hex;

@@ -45,6 +45,8 @@ pub enum Code {
     ResultExpired,
     /// Executed, but the answer was not stored.
     ResultUnavailable,
+    /// The call must name a route, and names none that there is.
+    RouteUnknown,
 }
 
 impl Code {
@@ -65,15 +67,18 @@ impl Code {
             Self::RequestTooLarge => "request_too_large",
             Self::ResultExpired => "result_expired",
             Self::ResultUnavailable => "result_unavailable",
+            Self::RouteUnknown => "route_unknown",
         }
     }
 
     /// The HTTP status.
     pub fn status(self) -> u16 {
         match self {
-            Self::BodyIncomplete | Self::KeyInvalid | Self::KeyMissing | Self::PathNotCanonical => {
-                400
-            }
+            Self::BodyIncomplete
+            | Self::KeyInvalid
+            | Self::KeyMissing
+            | Self::PathNotCanonical
+            | Self::RouteUnknown => 400,
             Self::InProgress
             | Self::OperationRefused
             | Self::OutcomeUnknown
@@ -102,6 +107,7 @@ impl Code {
             Self::RequestTooLarge => "The request body is too large",
             Self::ResultExpired => "The operation was executed; its answer is no longer kept",
             Self::ResultUnavailable => "The operation was executed; its answer was not kept",
+            Self::RouteUnknown => "There is no such route",
         }
     }
 
@@ -130,6 +136,7 @@ impl Code {
             }
             Self::PathNotCanonical => "Use the path exactly as it is documented.",
             Self::RequestTooLarge => "Nothing was forwarded. Send a smaller body.",
+            Self::RouteUnknown => "Name the route: ?route=<its name in the configuration>.",
             Self::ResultExpired | Self::ResultUnavailable => {
                 "It happened once and will not happen again. Look it up at the service itself."
             }

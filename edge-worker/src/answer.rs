@@ -42,6 +42,15 @@ impl Mark<'_> {
         self.write(&problem, view)
     }
 
+    /// Says that nothing is known of an operation that has no record.
+    pub(crate) fn problem_of_absent(&self, code: Code) -> Result<Response> {
+        let mut problem = Problem::new(code).retry_after(RETRY_HINT_MS);
+        problem.operation = Some(self.operation.to_owned());
+        let response = write(&problem)?;
+        self.put(response.headers(), Status::Unknown)?;
+        Ok(response)
+    }
+
     /// Answers the request whose attempt was lost.
     pub(crate) fn lost(&self, now_ms: u64, status: u16, view: &View) -> Result<Response> {
         let problem = Problem::about(Code::OutcomeUnknown, self.operation, view)

@@ -20,7 +20,7 @@ use worker::{
 use crate::answer::{self, Mark};
 use crate::config::Config;
 use crate::gate::{self, ShardRequest, within};
-use crate::message::{self, Completed, Completion, Dispatch, Reply, ToShard};
+use crate::message::{self, Completed, Completion, Dispatch, Errand, Heard, Reply, ToShard};
 use crate::{body, headers};
 
 /// Status, headers and body of an answer that may be stored, in bytes. Rows hold 2 MB.
@@ -46,7 +46,19 @@ enum Lost {
     TimedOut,
 }
 
-pub(crate) async fn carry(
+pub(crate) async fn run(
+    request: Request,
+    dispatch: Dispatch,
+    env: &Env,
+    config: &Config,
+) -> Result<Response> {
+    match dispatch.errand {
+        Errand::Attempt => carry(request, dispatch, env, config).await,
+        Errand::Cancel => cancel(request, dispatch, env, config).await,
+    }
+}
+
+async fn carry(
     request: Request,
     dispatch: Dispatch,
     env: &Env,
@@ -54,10 +66,11 @@ pub(crate) async fn carry(
 ) -> Result<Response> {
     let received = send(&request, &dispatch, config).await;
     let completion = completion(&dispatch, &received)?;
-    let Some(completed) = tell(env, config, &dispatch, completion).await? else {
+    let Some(mut told) = tell(env, config, &dispatch, completion).await? else {
         // The effect may have happened; the shard finds out by itself, from the ledger.
         return answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000));
     };
+    let completed: Completed = told.json().await?;
     if completed.superseded {
         return Ok(ResponseBuilder::new()
             .with_header(SUPERSEDED, "true")?
@@ -65,7 +78,7 @@ pub(crate) async fn carry(
     }
     let mark = Mark {
         operation: &dispatch.operation,
-        key_ttl_ms: dispatch.key_ttl_ms,
+        key_ttl_ms: dispatch.terms.key_ttl_ms,
     };
     match received {
         Ok(received) => {
@@ -82,6 +95,29 @@ pub(crate) async fn carry(
             mark.lost(Date::now().as_millis(), status, &completed.view)
         }
     }
+}
+
+/// Has the ledger cancel the key, and tells the shard what it said. Whatever fails on the way, the
+/// shard looks at its record afterwards.
+async fn cancel(
+    request: Request,
+    dispatch: Dispatch,
+    env: &Env,
+    config: &Config,
+) -> Result<Response> {
+    if let Ok(received) = send(&request, &dispatch, config).await {
+        let headers = Headers::new();
+        let heard = Heard {
+            operation: dispatch.operation.clone(),
+            kind: dispatch.kind,
+            terms: dispatch.terms,
+            asked_attempt: dispatch.attempt,
+            outcome: received.headers.get(header::IDEMPOTENCY_OUTCOME)?,
+        };
+        message::attach(&headers, &ToShard::Hear(heard))?;
+        tell(env, config, &dispatch, ShardRequest::message(headers)).await?;
+    }
+    Ok(ResponseBuilder::new().empty())
 }
 
 /// The one hand-over to the origin. A timeout stops the waiting, not the call (rule A4).
@@ -218,7 +254,7 @@ async fn tell(
     config: &Config,
     dispatch: &Dispatch,
     completion: ShardRequest,
-) -> Result<Option<Completed>> {
+) -> Result<Option<Response>> {
     let operation = Identity::parse(&dispatch.operation)
         .ok_or_else(|| Error::from("a dispatch without an operation"))?;
     for pause_ms in TELL_AGAIN_MS {
@@ -228,11 +264,9 @@ async fn tell(
         let stub = gate::stub(env, config, &operation)?;
         let request = completion.build("shard")?;
         match within(STORE_DEADLINE_MS, stub.fetch_with_request(request)).await {
-            Some(Ok(mut response)) if response.status_code() == 200 => {
-                return Ok(Some(response.json().await?));
-            }
+            Some(Ok(response)) if response.status_code() == 200 => return Ok(Some(response)),
             Some(Ok(response)) => {
-                worker::console_error!("completion: status {}", response.status_code())
+                worker::console_error!("completion: status {}", response.status_code());
             }
             Some(Err(error)) => worker::console_error!("completion: {error}"),
             None => worker::console_error!("completion: no answer within {STORE_DEADLINE_MS} ms"),

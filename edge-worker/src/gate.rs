@@ -61,13 +61,7 @@ pub(crate) async fn ask(
 ) -> Result<Response> {
     let headers = Headers::new();
     message::attach(&headers, question)?;
-    let request = ShardRequest {
-        path_and_query: "/".to_owned(),
-        method: Method::Post,
-        headers,
-        body: None,
-    };
-    call(env, config, operation, &request).await
+    call(env, config, operation, &ShardRequest::message(headers)).await
 }
 
 enum Checked {
@@ -86,6 +80,16 @@ pub(crate) struct ShardRequest {
 }
 
 impl ShardRequest {
+    /// A message alone.
+    pub(crate) fn message(headers: Headers) -> Self {
+        Self {
+            path_and_query: "/".to_owned(),
+            method: Method::Post,
+            headers,
+            body: None,
+        }
+    }
+
     pub(crate) fn build(&self, host: &str) -> Result<Request> {
         let mut init = RequestInit::new();
         init.with_method(self.method.clone())
@@ -190,7 +194,7 @@ async fn call(
             // What the client gets of a shard's answer is the client's: the message is ours.
             Some(Ok(response)) if !is_fault(&response) => return Ok(response),
             Some(Ok(response)) => {
-                worker::console_error!("shard: status {}", response.status_code())
+                worker::console_error!("shard: status {}", response.status_code());
             }
             Some(Err(error)) => worker::console_error!("shard: {error}"),
             None => {

@@ -18,6 +18,7 @@ mod body;
 mod config;
 mod courier;
 mod endpoints;
+mod errand;
 mod gate;
 mod headers;
 mod message;
@@ -40,7 +41,7 @@ async fn fetch(request: Request, env: Env, _: Context) -> Result<Response> {
         }
     };
     match message::open(request.headers(), &config)? {
-        Some(dispatch) => courier::carry(request, dispatch, &env, &config).await,
+        Some(dispatch) => courier::run(request, dispatch, &env, &config).await,
         None => gate::handle(request, &env, &config).await,
     }
 }

@@ -26,6 +26,10 @@ pub(crate) enum ToShard {
     Claim(Claim),
     /// An attempt was replied to. The body, and the headers to replay, are the answer's.
     Complete(Completion),
+    /// A client wants the key to be dead.
+    Cancel(Cancel),
+    /// What a ledger said to a cancellation.
+    Hear(Heard),
     /// What became of this operation?
     Look(Look),
 }
@@ -43,15 +47,47 @@ pub(crate) struct Claim {
     pub(crate) client_timeout_ms: u64,
 }
 
+/// See [`ToShard::Cancel`].
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Cancel {
+    pub(crate) operation: String,
+    pub(crate) key: String,
+    pub(crate) kind: KeyKind,
+    /// For a key that has no record: the terms of its route.
+    pub(crate) terms: Terms,
+    pub(crate) client_timeout_ms: u64,
+}
+
+/// See [`ToShard::Hear`].
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Heard {
+    pub(crate) operation: String,
+    pub(crate) kind: KeyKind,
+    pub(crate) terms: Terms,
+    pub(crate) asked_attempt: u32,
+    pub(crate) outcome: Option<String>,
+}
+
+/// What a courier is sent for.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Errand {
+    /// To carry an attempt.
+    Attempt,
+    /// To have the ledger cancel the key.
+    Cancel,
+}
+
 /// To a courier: carry this to the origin.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Dispatch {
+    pub(crate) errand: Errand,
     pub(crate) operation: String,
     pub(crate) key: String,
     pub(crate) kind: KeyKind,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) attempt: u32,
-    pub(crate) key_ttl_ms: u64,
+    pub(crate) terms: Terms,
     pub(crate) path_and_query: String,
 }
 
@@ -99,6 +135,31 @@ pub(crate) struct Seen {
     pub(crate) safe_new_key: bool,
     pub(crate) attempts: u32,
     pub(crate) unsettled: u32,
+}
+
+impl Seen {
+    /// What may be told; `None` for a key without a record.
+    pub(crate) fn new(operation: String, view: Option<View>) -> Self {
+        match view {
+            Some(view) => Self {
+                operation,
+                state: view.state.as_str().to_owned(),
+                executed: view.executed,
+                safe_new_key: view.safe_new_key,
+                attempts: view.attempts,
+                unsettled: view.unsettled,
+            },
+            // Never seen is not "did not happen": a delayed copy may still arrive (rule I8).
+            None => Self {
+                operation,
+                state: "absent".to_owned(),
+                executed: None,
+                safe_new_key: false,
+                attempts: 0,
+                unsettled: 0,
+            },
+        }
+    }
 }
 
 /// Writes a message to a shard into `headers`. Only the gate has the way to shards: no seal.

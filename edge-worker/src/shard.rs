@@ -9,25 +9,23 @@ use std::rc::Rc;
 
 use futures_channel::oneshot;
 use oncegate_core::identity::Identity;
-use oncegate_core::operation::{Admission, Operation, Settling, State, View};
+use oncegate_core::operation::{Admission, Cancellation, Operation, Settling, State};
+use oncegate_core::outcome::Outcome;
 use oncegate_core::problem::Code;
 use oncegate_core::{header, proof};
 use worker::{
-    Date, DurableObject, Env, Error, Request, RequestInit, Response, ResponseBuilder, Result,
-    durable_object,
+    Date, DurableObject, Env, Error, Request, Response, ResponseBuilder, Result, durable_object,
 };
 
 use crate::answer::{Answer, Mark};
 use crate::config::Config;
 use crate::courier::SUPERSEDED;
-use crate::gate::{path_and_query, within};
+use crate::errand;
+use crate::gate::within;
 use crate::headers;
-use crate::message::{self, Claim, Completed, Completion, Dispatch, Look, Reply, Seen, ToShard};
+use crate::message::{self, Cancel, Claim, Completed, Completion, Heard, Reply, Seen, ToShard};
 use crate::store::Store;
 use crate::waiters::{News, Waiters};
-
-/// Below the gate's own prefix, so that it reaches the Worker whatever the assets are.
-const COURIER_URL: &str = "https://courier/.oncegate/courier";
 
 /// The Durable Object.
 #[durable_object]
@@ -64,7 +62,9 @@ impl DurableObject for Shard {
                 let completed = self.0.complete(&completion, answer)?;
                 ResponseBuilder::new().from_json(&completed)
             }
-            ToShard::Look(look) => self.0.look(look),
+            ToShard::Cancel(cancel) => self.0.cancel(&cancel).await,
+            ToShard::Hear(heard) => self.0.hear(&heard),
+            ToShard::Look(look) => self.0.look(look.operation),
         }
     }
 }
@@ -99,38 +99,110 @@ impl Inner {
         }
     }
 
-    /// Starts the courier. It lives on when this request is gone; its answer goes to `Receiver` if
-    /// somebody still waits for it.
+    /// Starts the courier of an attempt. Its answer goes to the receiver, if somebody still waits.
     fn dispatch(
         self: &Rc<Self>,
         request: &Request,
         claim: &Claim,
         attempt: u32,
     ) -> Result<oneshot::Receiver<Response>> {
-        let courier = self.env.service("COURIER")?;
         let config = Config::load(&self.env).map_err(|error| Error::from(error.to_string()))?;
-        let call = courier_request(request, claim, attempt, &config)?;
-        let (sender, receiver) = oneshot::channel();
+        let call = errand::attempt(request, claim, attempt, &config)?;
+        let lost = Completion {
+            operation: claim.operation.clone(),
+            attempt,
+            reply: Reply::Lost,
+        };
         let shard = Rc::clone(self);
-        let operation = claim.operation.clone();
+        self.send_courier(call, move |error| {
+            worker::console_error!("courier of {} attempt {attempt}: {error}", lost.operation);
+            if let Err(error) = shard.complete(&lost, None) {
+                worker::console_error!("completion: {error}");
+            }
+        })
+    }
+
+    /// A courier lives on when the request that started it is gone.
+    fn send_courier(
+        &self,
+        call: Request,
+        on_error: impl FnOnce(Error) + 'static,
+    ) -> Result<oneshot::Receiver<Response>> {
+        let courier = self.env.service("COURIER")?;
+        let (sender, receiver) = oneshot::channel();
         self.state.wait_until(async move {
             match courier.fetch_request(call).await {
                 // Nobody waits any more: the record has the answer.
                 Ok(response) => drop(sender.send(response)),
-                Err(error) => {
-                    worker::console_error!("courier of {operation} attempt {attempt}: {error}");
-                    let lost = Completion {
-                        operation,
-                        attempt,
-                        reply: Reply::Lost,
-                    };
-                    if let Err(error) = shard.complete(&lost, None) {
-                        worker::console_error!("completion: {error}");
-                    }
-                }
+                Err(error) => on_error(error),
             }
         });
         Ok(receiver)
+    }
+
+    /// Makes a key dead, unless it is too late; says what became of it.
+    async fn cancel(self: &Rc<Self>, cancel: &Cancel) -> Result<Response> {
+        let now_ms = Date::now().as_millis();
+        let operation = identity(&cancel.operation)?;
+        let record = self.store(now_ms)?.read(now_ms, &operation)?;
+        let (record, cancellation) = Operation::cancel(record, now_ms, cancel.kind, cancel.terms);
+        match cancellation {
+            Cancellation::Decided => self.store(now_ms)?.write(&operation, record, None)?,
+            Cancellation::Ask(inquiry) => {
+                let config =
+                    Config::load(&self.env).map_err(|error| Error::from(error.to_string()))?;
+                let call = errand::cancel(cancel, inquiry, &config)?;
+                let asked = self.send_courier(call, |error| {
+                    worker::console_error!("courier of a cancellation: {error}");
+                })?;
+                // Answered, lost or late: what counts is in the record.
+                within(cancel.client_timeout_ms, asked).await;
+            }
+        }
+        self.cancelled(cancel, &operation)
+    }
+
+    /// What is said to who wanted to cancel: the operation if it is closed, else that it is open.
+    fn cancelled(&self, cancel: &Cancel, operation: &Identity) -> Result<Response> {
+        let now_ms = Date::now().as_millis();
+        let record = self.store(now_ms)?.read(now_ms, operation)?;
+        let mark = Mark {
+            operation: &cancel.operation,
+            key_ttl_ms: cancel.terms.key_ttl_ms,
+        };
+        let view = record.map(|record| record.view(now_ms));
+        let code = match view.map(|view| view.state) {
+            Some(State::Cancelled | State::Executed | State::Refused) => {
+                return self.look(cancel.operation.clone());
+            }
+            Some(State::Dispatched) => Code::InProgress,
+            Some(State::Released | State::Unknown) | None => Code::OutcomeUnknown,
+        };
+        match view {
+            Some(view) => mark.problem(now_ms, code, &view),
+            None => mark.problem_of_absent(code),
+        }
+    }
+
+    /// Takes what a ledger said to a cancellation.
+    fn hear(&self, heard: &Heard) -> Result<Response> {
+        let now_ms = Date::now().as_millis();
+        let operation = identity(&heard.operation)?;
+        let store = self.store(now_ms)?;
+        let said = heard.outcome.as_deref().and_then(Outcome::parse);
+        let record = Operation::hear(
+            store.read(now_ms, &operation)?,
+            now_ms,
+            heard.kind,
+            heard.terms,
+            heard.asked_attempt,
+            said.unwrap_or(Outcome::Unknown),
+        );
+        if let Some(record) = record {
+            store.write(&operation, record, None)?;
+            self.waiters.tell(&operation, &News::Record);
+        }
+        Ok(ResponseBuilder::new().empty())
     }
 
     /// Settles an attempt, stores what it proves and tells those who wait.
@@ -165,12 +237,12 @@ impl Inner {
         })
     }
 
-    fn look(&self, look: Look) -> Result<Response> {
+    fn look(&self, reference: String) -> Result<Response> {
         let now_ms = Date::now().as_millis();
-        let operation = identity(&look.operation)?;
+        let operation = identity(&reference)?;
         let record = self.store(now_ms)?.read(now_ms, &operation)?;
         let record = record.filter(|record| !record.is_expired(now_ms));
-        let seen = seen(look.operation, record.map(|record| record.view(now_ms)));
+        let seen = Seen::new(reference, record.map(|record| record.view(now_ms)));
         ResponseBuilder::new()
             .with_header(header::OPERATION, &seen.operation)?
             .with_header("cache-control", "no-store")?
@@ -259,55 +331,4 @@ async fn received(request: &mut Request, reply: &Reply) -> Result<Option<Answer>
         headers: headers::for_replay(request.headers())?,
         body,
     }))
-}
-
-/// The request for the origin, on its way to a courier: the body's stream is passed on unread.
-fn courier_request(
-    request: &Request,
-    claim: &Claim,
-    attempt: u32,
-    config: &Config,
-) -> Result<Request> {
-    let headers = request.headers().clone();
-    let url = request.inner().url();
-    message::attach_sealed(
-        &headers,
-        &Dispatch {
-            operation: claim.operation.clone(),
-            key: claim.key.clone(),
-            kind: claim.kind,
-            fingerprint: claim.fingerprint,
-            attempt,
-            key_ttl_ms: claim.terms.key_ttl_ms,
-            path_and_query: path_and_query(&url).to_owned(),
-        },
-        config,
-    )?;
-    let mut init = RequestInit::new();
-    init.with_method(request.method())
-        .with_headers(headers)
-        .with_body(request.inner().body().map(Into::into));
-    Request::new_with_init(COURIER_URL, &init)
-}
-
-fn seen(operation: String, view: Option<View>) -> Seen {
-    match view {
-        Some(view) => Seen {
-            operation,
-            state: view.state.as_str().to_owned(),
-            executed: view.executed,
-            safe_new_key: view.safe_new_key,
-            attempts: view.attempts,
-            unsettled: view.unsettled,
-        },
-        // Never seen is not "did not happen": a delayed copy may still arrive (rule I8).
-        None => Seen {
-            operation,
-            state: "absent".to_owned(),
-            executed: None,
-            safe_new_key: false,
-            attempts: 0,
-            unsettled: 0,
-        },
-    }
 }

@@ -17,6 +17,8 @@
 
 mod number;
 #[cfg(test)]
+mod spelling;
+#[cfg(test)]
 mod tests;
 
 use alloc::string::String;

@@ -119,8 +119,7 @@ mod tests {
 
     #[test]
     fn k2_a_field_that_cannot_be_decoded_is_no_key() {
-        let percent =
-            "'order id' cannot be read: two hexadecimal digits must follow '%' (byte 13)";
+        let percent = "'order id' cannot be read: two hexadecimal digits must follow '%' (byte 13)";
         refuses("a=1&order+id%=2", percent);
         refuses("order+id=abc%4", percent);
         refuses("order+id=abc%+1", percent);

@@ -91,7 +91,8 @@ impl<'a> Reader<'a> {
     /// [`JsonError`] says what is wrong and at which byte.
     pub fn read(&mut self) -> Result<Event<'a>, JsonError> {
         self.skip_space();
-        match self.state {
+        let state = self.state;
+        match state {
             State::AfterValue => self.after_value(),
             State::FirstElement if self.take(b']') => Ok(self.close(Event::ArrayEnd)),
             State::FirstName if self.take(b'}') => Ok(self.close(Event::ObjectEnd)),

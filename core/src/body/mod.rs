@@ -13,6 +13,8 @@
 //! | [`multipart`] | a multipart form: its digest, and one field as a key |
 
 pub mod canonical;
+#[cfg(test)]
+mod dice;
 pub mod form;
 pub mod json;
 pub mod multipart;

@@ -11,7 +11,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::json::{Event, JsonError, JsonErrorKind, Reader, Text};
+use super::json::{Event, JsonError, Reader, Text};
 use super::{KeySourceError, KeyText, Reason};
 
 /// A place in a JSON document, such as `/order/id` or `/items/0`.

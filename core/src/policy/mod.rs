@@ -163,6 +163,15 @@ impl Policy {
         Ok(Self { routes })
     }
 
+    /// The route of that name; without a name, the only route there is.
+    pub fn route(&self, name: Option<&str>) -> Option<&Route> {
+        match (name, self.routes.as_slice()) {
+            (Some(name), routes) => routes.iter().find(|route| route.name == name),
+            (None, [only]) => Some(only),
+            (None, _) => None,
+        }
+    }
+
     /// Finds the route of a request. `path` is as received, without the query; `overridden` says
     /// that the request carries one of [`METHOD_OVERRIDE_HEADERS`].
     pub fn find(&self, method: &str, path: &str, overridden: bool) -> Match<'_> {
@@ -397,6 +406,15 @@ mod tests {
             }],
             "route 'orders': ledger_retention_s must be at least twice key_ttl_s",
         );
+    }
+
+    #[test]
+    fn a_route_is_found_by_its_name_or_by_being_the_only_one() {
+        let one = Policy::new(vec![orders()]).unwrap();
+        assert!(one.route(None).is_some() && one.route(Some("orders")).is_some());
+        assert!(one.route(Some("order")).is_none());
+        let two = Policy::new(vec![orders(), config("b", "PUT", "/b")]).unwrap();
+        assert!(two.route(None).is_none() && two.route(Some("b")).is_some());
     }
 
     #[test]

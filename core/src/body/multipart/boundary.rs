@@ -43,7 +43,8 @@ impl Boundary {
     }
 
     fn check(boundary: &[u8]) -> Result<Self, BoundaryError> {
-        let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(byte);
+        let is_allowed =
+            |byte: &u8| byte.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(byte);
         if boundary.is_empty() || boundary.len() > MAX_LENGTH {
             return Err(BoundaryError::Length(boundary.len()));
         }

@@ -101,9 +101,7 @@ fn media_type(value: &[u8]) -> Result<String, MultipartErrorKind> {
     let text = core::str::from_utf8(first(value).0).unwrap_or_default();
     let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| is_token(&byte));
     match text.split_once('/') {
-        Some((kind, subtype)) if is_name(kind) && is_name(subtype) => {
-            Ok(text.to_ascii_lowercase())
-        }
+        Some((kind, subtype)) if is_name(kind) && is_name(subtype) => Ok(text.to_ascii_lowercase()),
         _ => Err(MultipartErrorKind::ContentType),
     }
 }
@@ -137,11 +135,13 @@ fn parameter(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
         }
         bare => {
             let is_bare = |byte: &&u8| byte.is_ascii_graphic() && !b"\",;\\".contains(byte);
-            bare.split_at(bare.iter().take_while(is_bare).count())
+            match bare.iter().take_while(is_bare).count() {
+                0 => return None,
+                length => bare.split_at(length),
+            }
         }
     };
-    let is_read = !name.is_empty() && (text.is_empty() || !is_token(&text[0]));
-    is_read.then_some((name, value, text))
+    (!name.is_empty()).then_some((name, value, text))
 }
 
 fn is_token(byte: &u8) -> bool {

@@ -1,0 +1,61 @@
+//! The requests with which a shard sends a courier.
+
+use oncegate_core::fingerprint::Fingerprint;
+use oncegate_core::operation::Inquiry;
+use worker::{Headers, Method, Request, RequestInit, Result};
+
+use crate::config::Config;
+use crate::gate::path_and_query;
+use crate::message::{self, Cancel, Claim, Dispatch, Errand};
+
+/// Below the gate's own prefix, so that it reaches the Worker whatever the assets are.
+const COURIER_URL: &str = "https://courier/.oncegate/courier";
+
+/// Where a ledger origin is asked to cancel (rule L6).
+const LEDGER_CANCEL: &str = "/.oncegate/ledger/cancel";
+
+/// The request for the origin, on its way to a courier: the body's stream is passed on unread.
+pub(crate) fn attempt(
+    request: &Request,
+    claim: &Claim,
+    attempt: u32,
+    config: &Config,
+) -> Result<Request> {
+    let url = request.inner().url();
+    let dispatch = Dispatch {
+        errand: Errand::Attempt,
+        operation: claim.operation.clone(),
+        key: claim.key.clone(),
+        kind: claim.kind,
+        fingerprint: claim.fingerprint,
+        attempt,
+        terms: claim.terms,
+        path_and_query: path_and_query(&url).to_owned(),
+    };
+    let headers = request.headers().clone();
+    message::attach_sealed(&headers, &dispatch, config)?;
+    let mut init = RequestInit::new();
+    init.with_method(request.method())
+        .with_headers(headers)
+        .with_body(request.inner().body().map(Into::into));
+    Request::new_with_init(COURIER_URL, &init)
+}
+
+/// The question for the ledger, on its way to a courier.
+pub(crate) fn cancel(cancel: &Cancel, inquiry: Inquiry, config: &Config) -> Result<Request> {
+    let dispatch = Dispatch {
+        errand: Errand::Cancel,
+        operation: cancel.operation.clone(),
+        key: cancel.key.clone(),
+        kind: cancel.kind,
+        fingerprint: inquiry.fingerprint.unwrap_or(Fingerprint::NONE),
+        attempt: inquiry.attempt,
+        terms: cancel.terms,
+        path_and_query: LEDGER_CANCEL.to_owned(),
+    };
+    let headers = Headers::new();
+    message::attach_sealed(&headers, &dispatch, config)?;
+    let mut init = RequestInit::new();
+    init.with_method(Method::Post).with_headers(headers);
+    Request::new_with_init(COURIER_URL, &init)
+}
