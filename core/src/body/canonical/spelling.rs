@@ -8,13 +8,13 @@ use crate::body::dice::Dice;
 
 #[derive(Clone, Debug)]
 pub(super) enum Value {
-    Array(Vec<Value>),
+    Array(Vec<Self>),
     Bool(bool),
     Null,
     /// Whether it is negative, its digits (no zeros at either end), and the power of ten.
     Number(bool, String, i32),
     /// Members with different names.
-    Object(Vec<(String, Value)>),
+    Object(Vec<(String, Self)>),
     String(String),
 }
 

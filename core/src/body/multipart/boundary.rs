@@ -97,3 +97,85 @@ impl fmt::Display for BoundaryError {
 }
 
 impl core::error::Error for BoundaryError {}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::{String, ToString};
+
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn the_boundary_is_quoted_or_bare() {
+        let delimiter = |content_type: &str| {
+            let delimiter = Boundary::parse(content_type).unwrap().delimiter();
+            String::from_utf8(delimiter[4..].to_vec()).unwrap()
+        };
+        assert_eq!(delimiter("multipart/form-data; boundary=aB-1"), "aB-1");
+        assert_eq!(
+            delimiter("Multipart/Form-Data;charset=x ; BOUNDARY=\"a b=?\" "),
+            "a b=?"
+        );
+        assert_eq!(
+            delimiter("multipart/form-data; boundary=----=_Part_0/1"),
+            "----=_Part_0/1"
+        );
+        let longest = "x".repeat(70);
+        assert_eq!(
+            delimiter(&["multipart/form-data; boundary=", &longest].concat()),
+            longest
+        );
+    }
+
+    #[test]
+    fn a_content_type_without_one_boundary_is_refused() {
+        let refuses = |content_type: &str, message: &str| {
+            let error = Boundary::parse(content_type).unwrap_err();
+            assert_eq!(error.to_string(), message);
+        };
+        refuses("", "Content-Type is not multipart/form-data");
+        refuses(
+            "multipart/mixed; boundary=a",
+            "Content-Type is not multipart/form-data",
+        );
+        refuses("multipart/form-data", "Content-Type names no boundary");
+        refuses(
+            "multipart/form-data; charset=x",
+            "Content-Type names no boundary",
+        );
+        refuses(
+            "multipart/form-data; boundary=a; boundary=a",
+            "Content-Type names two boundaries",
+        );
+        for parameters in [
+            "; boundary",
+            "; boundary=",
+            "; boundary=\"a",
+            "; boundary=a b",
+            "; =a; boundary=a",
+            "; boundary=a, text/plain",
+            ";",
+        ] {
+            refuses(
+                &["multipart/form-data", parameters].concat(),
+                "Content-Type has a malformed parameter",
+            );
+        }
+        let characters =
+            "a boundary has only letters, digits, '()+_,-./:=? and, not at its end, space";
+        refuses("multipart/form-data; boundary=\"a \"", characters);
+        refuses("multipart/form-data; boundary=\"a;b\"", characters);
+        refuses("multipart/form-data; boundary=a*b", characters);
+        refuses("multipart/form-data; boundary=\"é\"", characters);
+        refuses(
+            "multipart/form-data; boundary=\"\"",
+            "a boundary has 1 to 70 characters; this one has 0",
+        );
+        refuses(
+            &["multipart/form-data; boundary=", &"x".repeat(71)].concat(),
+            "a boundary has 1 to 70 characters; this one has 71",
+        );
+    }
+}
