@@ -7,7 +7,7 @@
 //! | module | reads |
 //! | --- | --- |
 //! | [`json`] | JSON, as events |
-//! | [`pointer`] | one value of a JSON body, as a key |
+//! | [`mod@pointer`] | one value of a JSON body, as a key |
 //! | [`canonical`] | a JSON body, as a digest of what it says |
 //! | [`form`] | one field of an URL-encoded form, as a key |
 //! | [`multipart`] | a multipart form: its digest, and one field as a key |
