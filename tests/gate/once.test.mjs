@@ -26,7 +26,7 @@ const look = async (key) =>
 
 const settled = (key) => until(() => look(key), (seen) => seen.unsettled === 0 && seen.attempts > 0);
 
-/** `count` orders over `connections` kept connections. Who hears that it is in progress asks again. */
+/** `count` orders over `connections` kept connections. Who is told to ask again asks again, as the SDK does. */
 async function flood(connections, count, keyOf, sku) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   const one = (index) =>
@@ -42,7 +42,7 @@ async function flood(connections, count, keyOf, sku) {
     });
   const answers = await Promise.all(
     Array.from({ length: count }, (_, index) =>
-      until(() => one(index), ({ status, headers }) => status !== 409 || headers["idempotency-status"] !== "in_progress", 120_000),
+      until(() => one(index), ({ status, body }) => status === 201 || !JSON.parse(body).retryable, 120_000),
     ),
   );
   agent.destroy();

@@ -12,7 +12,7 @@ use crate::courier::Couriers;
 use crate::env::{Env, Event};
 use crate::faults::{Chaos, Faults};
 use crate::model::Card;
-use crate::origin::{Fate, Origin, OriginEvent};
+use crate::origin::{Fate, Inquiry, Origin, OriginEvent};
 use crate::plant::Plant;
 use crate::shard::Shard;
 use crate::witness::{Oracle, Violation};
@@ -120,11 +120,11 @@ impl Simulation {
         self.env.queue.push(at_ms, Event::Tab(tab, click));
     }
 
-    /// The customer will reload this tab.
-    pub fn reload(&mut self, at_ms: u64, tab: usize) {
+    /// The customer will reload this tab, if it is at work, and pay with this card then.
+    pub fn reload(&mut self, at_ms: u64, tab: usize, card: Card) {
         self.env
             .queue
-            .push(at_ms, Event::Tab(tab, TabEvent::Reload));
+            .push(at_ms, Event::Tab(tab, TabEvent::Reload(card)));
     }
 
     /// Something will strike.
@@ -198,7 +198,12 @@ impl Simulation {
         match chaos {
             Chaos::CancelAtOrigin => {
                 if let Some((key, payload)) = self.shard.newest() {
-                    self.origin.handle(env, OriginEvent::Cancel(key, payload));
+                    let inquiry = Inquiry {
+                        key,
+                        payload,
+                        attempt: None,
+                    };
+                    self.origin.handle(env, OriginEvent::Cancel(inquiry));
                 }
             }
             Chaos::ClockJumps(by_ms) => self.shard.jump(env, by_ms),

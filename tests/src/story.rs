@@ -82,10 +82,10 @@ impl Story {
         self
     }
 
-    /// The customer reloads a tab.
+    /// The customer reloads a tab and pays with this card.
     #[must_use]
-    pub fn reloads(mut self, tab: usize) -> Self {
-        self.simulation.reload(self.now_ms, tab);
+    pub fn reloads(mut self, tab: usize, card: Card) -> Self {
+        self.simulation.reload(self.now_ms, tab, card);
         self
     }
 

@@ -162,7 +162,9 @@ impl World {
         }
         if self.random.chance(300) {
             let later_ms = self.random.between(1, 30_000);
-            simulation.reload(at_ms + later_ms, tab);
+            let same = self.random.chance(700);
+            let then = if same { card } else { self.card() };
+            simulation.reload(at_ms + later_ms, tab, then);
         }
     }
 

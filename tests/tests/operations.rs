@@ -8,12 +8,14 @@ use std::collections::BTreeMap;
 
 use oncegate_core::fingerprint::{Fingerprint, Parts};
 use oncegate_core::key::KeyKind;
-use oncegate_core::operation::{Admission, Operation, Settling, State, Stored, Terms};
+use oncegate_core::operation::{
+    Admission, Cancellation, Operation, Settling, State, Stored, Terms,
+};
 use oncegate_core::outcome::Outcome;
 use oncegate_core::proof::{Origin, Reply};
 use oncegate_tests::Random;
 
-const SEQUENCES: u64 = 3_000;
+const SEQUENCES: u64 = 1_000;
 const STEPS: u64 = 40;
 const MINUTE_MS: u64 = 60_000;
 const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
@@ -50,6 +52,7 @@ enum Step {
         outcome: Option<Outcome>,
         was_open: bool,
     },
+    Cancelled,
     Waited,
 }
 
@@ -70,9 +73,34 @@ impl Sequence {
     fn step(&mut self) -> Step {
         match self.random.between(0, 9) {
             0..=3 => self.arrive(),
-            4..=7 if self.record.is_some() => self.settle(),
+            4..=7 if self.attempts() > 0 => self.settle(),
+            8 => self.cancel(),
             _ => self.wait(),
         }
+    }
+
+    fn attempts(&self) -> u32 {
+        let view = |record: &Operation| record.view(self.now_ms).attempts;
+        self.record.as_ref().map(view).unwrap_or_default()
+    }
+
+    /// A cancellation, and some time later whatever a ledger may say to it.
+    fn cancel(&mut self) -> Step {
+        let before = self.record.take();
+        let (record, cancellation) =
+            Operation::cancel(before.clone(), self.now_ms, self.kind, self.terms());
+        self.record = match cancellation {
+            Cancellation::Decided => Some(record),
+            Cancellation::Ask(_) => {
+                let asked = u32::try_from(self.random.between(0, self.attempts().into()));
+                let said = self.random.pick(&OUTCOMES).unwrap_or(Outcome::Unknown);
+                let (kind, terms) = (self.kind, self.terms());
+                let asked = asked.unwrap_or_default();
+                let heard = Operation::hear(before.clone(), self.now_ms, kind, terms, asked, said);
+                heard.or(before)
+            }
+        };
+        Step::Cancelled
     }
 
     fn terms(&self) -> Terms {

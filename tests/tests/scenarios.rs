@@ -185,7 +185,7 @@ fn a_reload_in_mid_flight_keeps_the_key() {
         }])
         .pays_in_a_tab(CARD)
         .after_ms(1_000)
-        .reloads(0)
+        .reloads(0, CARD)
         .ends(&[Told::Done], 1);
 }
 

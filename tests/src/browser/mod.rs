@@ -1,15 +1,13 @@
 //! Customers and their tabs.
 //!
 //! A customer intends **one** purchase, whatever he clicks: in two tabs, twice, again after a reload,
-//! again after hearing *failed*, with another card. After *unknown* he asks again, now with this
-//! card and now with that: a payload that meets an unknown operation of another one cannot settle it.
+//! again after hearing *failed*, with another card. After *unknown* he asks again with the same card,
+//! and sometimes cancels before.
 //!
 //! Invariant: what a tab knows may be lost at any moment; what is stored is enough to go on.
 
 mod run;
 mod storage;
-
-use std::collections::BTreeMap;
 
 use oncegate_core::attempt::{Attempt, End, Event as Happened};
 use oncegate_core::intent::InstallSecret;
@@ -18,19 +16,24 @@ use oncegate_core::proof::Origin;
 use self::run::Run;
 use self::storage::{Phase, Record};
 use crate::env::{Env, Event};
-use crate::model::{Card, KeyId, Payload, Response, Ticket};
+use crate::model::{Card, Payload, Response, Ticket};
 use crate::plant::Plant;
+use crate::shard::ShardEvent;
 use crate::witness::Oracle;
 
 /// How often a customer asks again at an origin that cannot tell.
 const PATIENCE: u32 = 3;
+
+/// How often, per mille, he cancels after *unknown*.
+const CANCELS: u32 = 250;
 
 #[derive(Debug)]
 pub(crate) enum TabEvent {
     Answered(Ticket, Box<Response>),
     Broken(Ticket),
     Click(Card),
-    Reload,
+    /// The customer comes back and pays with this card.
+    Reload(Card),
     TimedOut(Ticket),
     WaitOver(Ticket),
 }
@@ -41,8 +44,6 @@ struct Customer {
     record: Record,
     /// The cards that are tried after *failed*, the last one first.
     other_cards: Vec<Card>,
-    /// The cards that were sent under each key.
-    sent: BTreeMap<KeyId, Vec<Card>>,
 }
 
 #[derive(Debug)]
@@ -52,7 +53,7 @@ struct Tab {
     card: Card,
     /// How the last run ended; `None` while one is open or was interrupted.
     end: Option<End>,
-    gave_up: bool,
+    clicked: bool,
     unknowns: u32,
 }
 
@@ -73,7 +74,6 @@ impl Browser {
             record,
             secret,
             other_cards,
-            sent: BTreeMap::new(),
         };
         self.customers.push(customer);
         number
@@ -86,7 +86,7 @@ impl Browser {
             run: None,
             card: 0,
             end: None,
-            gave_up: true,
+            clicked: false,
             unknowns: 0,
         });
         self.tabs.len() - 1
@@ -101,14 +101,14 @@ impl Browser {
     pub(crate) fn ends(&self) -> impl Iterator<Item = (usize, Option<End>)> {
         self.tabs
             .iter()
-            .filter(|tab| tab.end.is_some() || tab.run.is_some() || !tab.gave_up)
+            .filter(|tab| tab.clicked)
             .map(|tab| (tab.customer, tab.end))
     }
 
     pub(crate) fn handle(&mut self, env: &mut Env, tab: usize, event: TabEvent) {
         match event {
             TabEvent::Click(card) => self.click(env, tab, card),
-            TabEvent::Reload => self.reload(env, tab),
+            TabEvent::Reload(card) => self.reload(env, tab, card),
             TabEvent::Answered(ticket, response) => {
                 if let Some(run) = self.awaited(ticket) {
                     env.note(format_args!("tab {tab} hears {response}"));
@@ -155,7 +155,7 @@ impl Browser {
             record.key
         ));
         self.tabs[tab].card = card;
-        self.tabs[tab].gave_up = false;
+        self.tabs[tab].clicked = true;
         self.tabs[tab].end = None;
         let is_executed = record.phase == Phase::Executed;
         let changed = record.card.is_some_and(|executed| executed != card);
@@ -186,11 +186,10 @@ impl Browser {
     }
 
     /// The page is gone, with all that it knew. The customer comes back.
-    fn reload(&mut self, env: &mut Env, tab: usize) {
+    fn reload(&mut self, env: &mut Env, tab: usize, card: Card) {
         if self.tabs[tab].run.take().is_some() {
             env.note(format_args!("tab {tab} is reloaded"));
             let back_ms = env.random.between(200, 20_000);
-            let card = self.tabs[tab].card;
             env.after(back_ms, Event::Tab(tab, TabEvent::Click(card)));
         }
     }
@@ -237,14 +236,29 @@ impl Browser {
                     return;
                 }
                 let pause_ms = env.random.between(500, 10_000);
-                let customer = &self.customers[*customer];
-                let again = match customer.sent.get(&customer.record.key) {
-                    None => *card,
-                    Some(sent) => env.random.pick(sent),
-                };
+                let again = *card;
+                if env.random.chance(CANCELS) {
+                    self.cancel(env, tab);
+                }
                 env.after(pause_ms, Event::Tab(tab, TabEvent::Click(again)));
             }
         }
+    }
+
+    /// "Pay with another card": the way out for a payload that meets an unknown operation of another
+    /// one, which it can neither settle nor replace. Who cancels means to pay all the same.
+    fn cancel(&mut self, env: &mut Env, tab: usize) {
+        let Tab { customer, card, .. } = self.tabs[tab];
+        let payload = Payload {
+            purchase: customer,
+            card,
+        };
+        let customer = &mut self.customers[customer];
+        let key = customer.record.key;
+        customer.other_cards.push(card);
+        env.note(format_args!("tab {tab} cancels {key}"));
+        let wait_ms = env.random.between(1, 500);
+        env.after(wait_ms, Event::Shard(ShardEvent::Cancel(key, payload)));
     }
 
     /// The end of a run, as in `sdk/src/flow.rs`.

@@ -71,15 +71,7 @@ pub(super) fn before_send(customer: &mut Customer, record: &mut Record, card: Ca
         record.phase = Phase::Open;
         record.card = Some(card);
     }
-    remember(customer, record.key, card);
     store(customer, *record);
-}
-
-fn remember(customer: &mut Customer, key: KeyId, card: Card) {
-    let sent = customer.sent.entry(key).or_default();
-    if !sent.contains(&card) {
-        sent.push(card);
-    }
 }
 
 /// Writes the record, unless another tab is further.

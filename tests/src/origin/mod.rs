@@ -23,6 +23,7 @@ use crate::env::{Env, Event};
 use crate::model::{Answered, CourierId, KeyId, Payload, Reply, Text};
 use crate::network::notice_ms;
 use crate::plant::Plant;
+use crate::shard::ShardEvent;
 
 /// How long a duplicate waits for the key (L5).
 const LOCK_TIMEOUT_MS: u64 = 5_000;
@@ -36,6 +37,15 @@ pub(crate) struct Delivery {
     pub(crate) is_copy: bool,
 }
 
+/// A cancellation: the gate's, or, without an attempt, the operator's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inquiry {
+    pub(crate) key: KeyId,
+    pub(crate) payload: Payload,
+    /// The newest attempt when the gate asked.
+    pub(crate) attempt: Option<u32>,
+}
+
 #[derive(Debug)]
 pub(crate) enum OriginEvent {
     Arrive(Delivery),
@@ -47,7 +57,7 @@ pub(crate) enum OriginEvent {
     LockTimeout(u64),
     /// The job has the key.
     Locked(u64),
-    Cancel(KeyId, Payload),
+    Cancel(Inquiry),
     /// A planted bug: the row follows its effect.
     WriteRow(KeyId, Payload, Text),
 }
@@ -61,7 +71,7 @@ struct Job {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    Cancel,
+    Cancel(Inquiry),
     Effect,
     /// The effect is rolled back; the refusal is stored in a transaction of its own (L4).
     Refusal,
@@ -102,7 +112,7 @@ impl Origin {
             OriginEvent::Worked(job) => self.worked(env, job),
             OriginEvent::LockTimeout(job) => self.lock_timeout(env, job),
             OriginEvent::Locked(job) => self.locked(env, job),
-            OriginEvent::Cancel(key, payload) => self.cancel(env, key, payload),
+            OriginEvent::Cancel(inquiry) => self.cancel(env, inquiry),
             OriginEvent::WriteRow(key, payload, text) => {
                 self.rows.insert(key, payload, State::Executed, Some(text));
             }
@@ -144,17 +154,17 @@ impl Origin {
         env.after(fate.late_ms, Event::Origin(OriginEvent::Begin(job)));
     }
 
-    fn cancel(&mut self, env: &mut Env, key: KeyId, payload: Payload) {
+    fn cancel(&mut self, env: &mut Env, inquiry: Inquiry) {
         if env.settings.terms.origin != Kind::Ledger || !self.is_up {
             return;
         }
         let delivery = Delivery {
             courier: CourierId(0),
-            key,
-            payload,
+            key: inquiry.key,
+            payload: inquiry.payload,
             is_copy: true,
         };
-        let job = self.add(env, delivery, Fate::executed(), Purpose::Cancel);
+        let job = self.add(env, delivery, Fate::executed(), Purpose::Cancel(inquiry));
         self.begin(env, job);
     }
 
@@ -225,8 +235,8 @@ impl Origin {
             return;
         };
         let Delivery { key, payload, .. } = job.delivery;
-        if job.purpose == Purpose::Cancel {
-            return self.cancel_locked(env, id, key, payload);
+        if let Purpose::Cancel(inquiry) = job.purpose {
+            return self.cancel_locked(env, id, inquiry);
         }
         let kind: KeyKind = env.settings.kind;
         let rows = self.rows.of(key);
@@ -242,13 +252,21 @@ impl Origin {
         self.finish(env, id, reply);
     }
 
-    fn cancel_locked(&mut self, env: &mut Env, id: u64, key: KeyId, payload: Payload) {
-        if self.rows.settled(key, payload).is_none() {
+    fn cancel_locked(&mut self, env: &mut Env, id: u64, inquiry: Inquiry) {
+        let Inquiry { key, payload, .. } = inquiry;
+        let settled = self.rows.settled(key, payload);
+        if settled.is_none() {
             env.note(format_args!("origin cancels {key}"));
             self.rows.insert(key, payload, State::Cancelled, None);
         }
         self.jobs.remove(&id);
         self.unlock(env, key);
+        let said = settled.unwrap_or(State::Cancelled).outcome();
+        let hop = env.faults.origin.clone();
+        if let Some(travel_ms) = hop.answer_ms(env) {
+            let heard = ShardEvent::CancelHeard(inquiry, said);
+            env.after(travel_ms, Event::Shard(heard));
+        }
     }
 
     fn refuse(&mut self, env: &mut Env, key: KeyId, payload: Payload) -> Answered {
