@@ -41,7 +41,6 @@ struct Sequence {
     record: Option<Operation>,
     /// The attempts of this record, and whether their own reply has come.
     replied: BTreeMap<u32, bool>,
-    claims: u32,
 }
 
 /// What a step did.
@@ -66,7 +65,6 @@ impl Sequence {
             random,
             record: None,
             replied: BTreeMap::new(),
-            claims: 0,
         }
     }
 
@@ -126,7 +124,6 @@ impl Sequence {
         self.record = Some(record);
         if is_new {
             self.replied.clear();
-            self.claims += 1;
         }
         if let Admission::Dispatch(attempt) = admission {
             self.replied.insert(attempt, false);

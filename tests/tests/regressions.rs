@@ -1,4 +1,4 @@
-//! What chance found, told as stories. Each names the seed that showed it first.
+//! What chance found, told as stories, so that it stays found however worlds are drawn later.
 
 use oncegate_core::key::KeyKind;
 use oncegate_core::proof::Origin;
@@ -7,7 +7,7 @@ use oncegate_tests::{Business, DECLINED, Ending, Fate, Faults, Hop, Rates, Setti
 const CARD: u8 = 1;
 const OTHER_CARD: u8 = 2;
 
-/// Seed 19445. The customer loses the answer, reloads, and types another card: the gate must not
+/// The customer loses the answer, reloads, and types another card: the gate must not
 /// send that one (the first may be charged), and has nobody to ask for the first one. He would wait
 /// for ever if he could not cancel; then he hears what became of the first card.
 #[test]
@@ -20,7 +20,7 @@ fn k3_another_card_during_an_unknown_operation_learns_what_became_of_the_first_o
         .ends(&[Told::Done], 1);
 }
 
-/// Seed 45704. A copy of the first card's request executes after the original had honestly failed;
+/// A copy of the first card's request executes after the original had honestly failed;
 /// the second card then meets a ledger that knows the key. The 422 is the ledger's own and has no
 /// `state`: the gate's status says what became of the operation.
 #[test]
@@ -49,7 +49,7 @@ fn l5_a_card_that_meets_the_effect_of_another_one_is_done_and_charges_nothing() 
         .ends(&[Told::Done, Told::Done], 1);
 }
 
-/// Seed 287416. Under an order number the first card failed honestly, and while its courier tells the
+/// Under an order number the first card failed honestly, and while its courier tells the
 /// shard again and again, another card is refused. That refusal is not the first card's: a shard that
 /// answers the first customer from the record must not say *refused* to a payload that may be sent.
 #[test]

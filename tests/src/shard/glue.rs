@@ -1,6 +1,6 @@
 //! The few lines between the shard and its machine, and the places where bugs are planted.
 
-use oncegate_core::operation::{Admission, Operation, Settled, Settling, State, View};
+use oncegate_core::operation::{Admission, Operation, Settled, Settling, State, Stored, View};
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::proof::{self, Origin, judge};
@@ -146,4 +146,13 @@ pub(super) fn hint_ms(env: &mut Env, now_ms: u64, view: &View) -> u64 {
         .lease_ends_ms
         .map_or(RETRY_HINT_MS, |ends_ms| ends_ms.saturating_sub(now_ms));
     left_ms.min(RETRY_HINT_MS) + env.random.between(0, RETRY_JITTER_MS)
+}
+
+/// What storage gives back. A record that does not survive it is a fault of its own.
+pub(super) fn reread(record: &Operation) -> Operation {
+    let text = serde_json::to_string(&Stored::V1(record.clone())).expect("a record is plain data");
+    match serde_json::from_str(&text) {
+        Ok(Stored::V1(read)) => read,
+        other => panic!("the record {text} came back as {other:?}"),
+    }
 }

@@ -8,12 +8,12 @@ mod glue;
 
 use std::collections::BTreeMap;
 
-use oncegate_core::operation::{Admission, Operation, State, Stored, View};
+use oncegate_core::operation::{Admission, Operation, State, View};
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::problem::{Code, Problem};
 
 pub(crate) use self::glue::lost_problem;
-use self::glue::{hint_ms, replayed, settle, view_of_unsent};
+use self::glue::{hint_ms, replayed, reread, settle, view_of_unsent};
 use crate::browser::TabEvent;
 use crate::courier::{Completed, CourierEvent, Dispatch};
 use crate::env::{Env, Event};
@@ -257,8 +257,10 @@ impl Shard {
         };
         self.write(env, key, row);
         if view.state != State::Dispatched {
-            let news = answer.filter(|_| !settled.superseded);
-            self.tell_waiters(env, key, news.as_ref(), view.state.status());
+            match answer.filter(|_| !settled.superseded) {
+                Some(answer) => self.tell_waiters(env, key, &answer, view.state.status()),
+                None => self.wake_waiters(env, key),
+            }
         }
         if let Some(courier) = courier {
             let completed = Completed {
@@ -269,24 +271,27 @@ impl Shard {
         }
     }
 
-    /// `None`: the record has changed, read it.
-    fn tell_waiters(&mut self, env: &mut Env, key: KeyId, news: Option<&Answered>, status: Status) {
+    fn waiters(&self, key: KeyId) -> Vec<CallId> {
         let waits = |pending: &Pending| pending.waits && pending.call.key == key;
-        let ids: Vec<_> = self
-            .pending
+        self.pending
             .iter()
             .filter(|(_, pending)| waits(pending))
             .map(|(id, _)| *id)
-            .collect();
-        for id in ids {
-            match news {
-                None => self.answer_from_record(env, id),
-                Some(answer) => {
-                    if let Some(pending) = self.pending.remove(&id) {
-                        respond(env, pending.call, replayed(answer, status));
-                    }
-                }
+            .collect()
+    }
+
+    fn tell_waiters(&mut self, env: &mut Env, key: KeyId, answer: &Answered, status: Status) {
+        for id in self.waiters(key) {
+            if let Some(pending) = self.pending.remove(&id) {
+                respond(env, pending.call, replayed(answer, status));
             }
+        }
+    }
+
+    /// The record has changed: they read it.
+    fn wake_waiters(&mut self, env: &mut Env, key: KeyId) {
+        for id in self.waiters(key) {
+            self.answer_from_record(env, id);
         }
     }
 
@@ -340,15 +345,6 @@ impl Shard {
             call,
             Response::problem(problem, Some(view.state.status())),
         );
-    }
-}
-
-/// What storage gives back. A record that does not survive it is a fault of its own.
-fn reread(record: &Operation) -> Operation {
-    let text = serde_json::to_string(&Stored::V1(record.clone())).expect("a record is plain data");
-    match serde_json::from_str(&text) {
-        Ok(Stored::V1(read)) => read,
-        other => panic!("the record {text} came back as {other:?}"),
     }
 }
 
