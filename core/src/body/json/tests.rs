@@ -158,10 +158,12 @@ fn strings_outside_of_the_grammar_are_refused() {
     ] {
         refuses(body, escape);
     }
-    refuses(
-        "\"a\tb\"",
-        "control characters in a string must be escaped (byte 3)",
-    );
+    for body in ["\"a\tb\"", "\"a\0\"", "\"a\u{1f}\""] {
+        refuses(
+            body,
+            "control characters in a string must be escaped (byte 3)",
+        );
+    }
     refuses(
         "\"a",
         "the body ends where a closing quote is expected (byte 3)",

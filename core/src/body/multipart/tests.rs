@@ -150,6 +150,7 @@ fn header_lines_that_can_be_misread_are_refused_with_their_position() {
         "name=\"a",
         "name=\"a\"b",
         "filename=\"a\\\"b\"; name=c",
+        "filename=\"a\\\"; name=c",
         "name=a b",
         "name=é",
         "name=a;",
@@ -195,6 +196,10 @@ fn header_lines_that_can_be_misread_are_refused_with_their_position() {
         &[twice, " (byte 65)"].concat(),
     );
     second("content-disposition: form-data", twice);
+    refuses(
+        with_headers(&[name, &"Content-Transfer-Encoding: 8bit\r\n".repeat(2)].concat()),
+        &[twice, " (byte 79)"].concat(),
+    );
     let media_type = "a part's Content-Type must name type and subtype, such as text/plain";
     for malformed in [
         "",
