@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Extension, FromRequest, Request, State};
+use axum::extract::{Extension, FromRequest, FromRequestParts, Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -18,7 +18,7 @@ use oncegate_core::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
-use crate::http::{Context, Reply, body_problem};
+use crate::http::{Context, Reply, Signed, body_problem};
 use crate::ledger::Failure;
 use crate::problem::Problem;
 use crate::server::HangUp;
@@ -107,7 +107,7 @@ pub(crate) async fn apply(
         }
         _ => {}
     }
-    let request = match whole(request, fault).await {
+    let request = match whole(request, fault, &context).await {
         Ok(request) => request,
         Err(reply) => return reply.into_response(),
     };
@@ -132,16 +132,20 @@ pub(crate) async fn apply(
 }
 
 /// The request with its whole body, so that it no longer depends on its connection.
-async fn whole(request: Request, fault: Fault) -> Result<Request, Reply> {
-    let (parts, body) = request.into_parts();
-    let mut whole = Request::from_parts(parts.clone(), Body::empty());
-    let request = Request::from_parts(parts, body);
-    let body = Bytes::from_request(request, &())
-        .await
-        .map_err(body_problem)?;
-    *whole.body_mut() = Body::from(body);
-    whole.extensions_mut().insert(fault);
-    Ok(whole)
+async fn whole(request: Request, fault: Fault, context: &Context) -> Result<Request, Reply> {
+    let (mut parts, body) = request.into_parts();
+    let request = Request::from_parts(parts.clone(), body);
+    let body = match Bytes::from_request(request, &()).await {
+        Ok(body) => body,
+        // Only the gate is told what became of an attempt, with this layer as without it.
+        Err(rejection) => {
+            let signed = Signed::from_request_parts(&mut parts, context).await?;
+            signed.attempt()?;
+            return Err(Reply::did_nothing(body_problem(&rejection)));
+        }
+    };
+    parts.extensions.insert(fault);
+    Ok(Request::from_parts(parts, Body::from(body)))
 }
 
 async fn clear(State(context): State<Context>) -> Result<StatusCode, Reply> {

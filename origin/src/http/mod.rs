@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
 pub(crate) use self::reply::Reply;
-use self::signed::Signed;
+pub(crate) use self::signed::Signed;
 use crate::clock::now_ms;
 use crate::faults::{self, Fault};
 use crate::ledger::{Effect, Failure, Ledger, Verdict};
@@ -69,11 +69,12 @@ pub(crate) fn router(context: Context, with_faults: bool) -> Router {
 /// Places an order, once.
 async fn place_order(
     State(context): State<Context>,
-    Signed(call): Signed,
+    signed: Signed,
     fault: Option<Extension<Fault>>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Reply, Reply> {
-    let body = body.map_err(body_problem)?;
+    let call = signed.attempt()?;
+    let body = body.map_err(|rejection| Reply::did_nothing(body_problem(&rejection)))?;
     let fault = fault.map_or(Fault::None, |Extension(fault)| fault);
     // As a task of its own: when the gate's connection closes, this handler is dropped, but the
     // operation goes on, commits, and its answer is found by the next attempt. Stopping it would be
@@ -110,7 +111,8 @@ async fn place(
     Ok(effect)
 }
 
-async fn probe(State(context): State<Context>, Signed(call): Signed) -> Result<Reply, Reply> {
+async fn probe(State(context): State<Context>, signed: Signed) -> Result<Reply, Reply> {
+    let call = signed.question()?;
     let state = context.ledger.probe(&call).await?;
     // Nothing is settled: an attempt may be open, or on its way. Only a cancel can rule that out.
     Ok(Reply::of_state(
@@ -118,7 +120,8 @@ async fn probe(State(context): State<Context>, Signed(call): Signed) -> Result<R
     ))
 }
 
-async fn cancel(State(context): State<Context>, Signed(call): Signed) -> Result<Reply, Reply> {
+async fn cancel(State(context): State<Context>, signed: Signed) -> Result<Reply, Reply> {
+    let call = signed.question()?;
     let ledger = context.ledger;
     let work = context
         .tasks
@@ -198,20 +201,14 @@ async fn not_found() -> Reply {
     .into()
 }
 
-/// A body that was not read whole. Nothing was done for it.
-pub(crate) fn body_problem(rejection: BytesRejection) -> Reply {
+/// What is wrong with a body that was not read whole.
+pub(crate) fn body_problem(rejection: &BytesRejection) -> Problem {
     if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
         let detail = format!("The body is larger than {MAX_BODY} bytes. Send a smaller one.");
-        return Problem::new(413, "request_too_large", "The body is too large", detail).into();
+        return Problem::new(413, "request_too_large", "The body is too large", detail);
     }
     let detail = "The body ended early. Send the same request again.";
-    Reply::from(Problem::new(
-        400,
-        "body_incomplete",
-        "The body is incomplete",
-        detail,
-    ))
-    .with_outcome(Outcome::NotExecuted)
+    Problem::new(400, "body_incomplete", "The body is incomplete", detail)
 }
 
 /// For questions that concern no operation.

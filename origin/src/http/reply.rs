@@ -39,6 +39,11 @@ impl Reply {
         .with_outcome(outcome)
     }
 
+    /// The answer to an attempt that ended before it reached the ledger.
+    pub(crate) fn did_nothing(problem: Problem) -> Self {
+        Self::from(problem).with_outcome(Outcome::NotExecuted)
+    }
+
     pub(crate) fn with_outcome(self, outcome: Outcome) -> Self {
         Self {
             outcome: Some(outcome),

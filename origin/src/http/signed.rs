@@ -6,6 +6,7 @@ use axum::http::request::Parts;
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::header;
 use oncegate_core::key::{Key, KeyKind};
+use oncegate_core::outcome::Outcome;
 use oncegate_core::signature::Claims;
 
 use super::{Context, Reply};
@@ -13,8 +14,21 @@ use crate::clock::now_ms;
 use crate::ledger::Call;
 use crate::problem::Problem;
 
-/// What the gate asks for. The signature check is the only constructor.
-pub(crate) struct Signed(pub(crate) Call);
+/// What the gate asks for, or what is wrong with it. The signature check is the only constructor.
+pub(crate) struct Signed(Result<Call, Problem>);
+
+impl Signed {
+    /// As an attempt: one that cannot be read certainly did nothing, and says so (L8).
+    pub(crate) fn attempt(self) -> Result<Call, Reply> {
+        self.0.map_err(Reply::did_nothing)
+    }
+
+    /// As a question about an operation, which may have run all the same: *unknown*.
+    pub(crate) fn question(self) -> Result<Call, Reply> {
+        self.0
+            .map_err(|problem| Reply::from(problem).with_outcome(Outcome::Unknown))
+    }
+}
 
 impl FromRequestParts<Context> for Signed {
     type Rejection = Reply;
@@ -29,7 +43,7 @@ impl FromRequestParts<Context> for Signed {
             .secrets
             .verify(now_ms(), signature, &claims)
             .map_err(|error| not_signed(&error.to_string()))?;
-        call(&claims).map(Self)
+        Ok(Self(call(&claims)))
     }
 }
 
@@ -63,7 +77,7 @@ fn single<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<&'a str, Rep
     }
 }
 
-fn call(claims: &Claims<'_>) -> Result<Call, Reply> {
+fn call(claims: &Claims<'_>) -> Result<Call, Problem> {
     Ok(Call {
         key: Key::parse(claims.key)
             .map_err(|error| malformed(&format!("Idempotency-Key: {error}")))?,
@@ -86,7 +100,7 @@ fn not_signed(why: &str) -> Reply {
     .into()
 }
 
-fn malformed(what: &str) -> Reply {
+fn malformed(what: &str) -> Problem {
     let detail = format!("A signed header is malformed. {what}.");
-    Problem::new(400, "call_invalid", "The gate's call is malformed", detail).into()
+    Problem::new(400, "call_invalid", "The gate's call is malformed", detail)
 }

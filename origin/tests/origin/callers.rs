@@ -3,52 +3,54 @@
 use std::time::Duration;
 
 use sqlx::query;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use crate::client::{CARD, Call, order};
+use crate::client::{CARD, Call, order, parse};
 use crate::shop::Shop;
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused_without_effect() {
-    let shop = Shop::open().await;
-    let large = Call::order("k").with_body(" ".repeat(64 * 1024) + &order(&[("mug", 1)], CARD));
-    let response = shop.send(&large).await;
-    assert_eq!((response.status, response.outcome()), (413, None));
-    assert_eq!(response.code(), "request_too_large");
-    assert_eq!(
-        shop.books
-            .number("SELECT count(*) FROM idempotency_ledger")
-            .await,
-        0
-    );
+async fn l8_a_body_that_is_too_large_is_refused_without_effect_and_says_so() {
+    for shop in [Shop::open().await, Shop::with_faults("[]").await] {
+        let response = shop.send(&too_large()).await;
+        assert_eq!(
+            (response.status, response.outcome()),
+            (413, Some("not_executed"))
+        );
+        assert_eq!(response.code(), "request_too_large");
+        assert_eq!(shop.books.rows().await, 0);
+    }
 }
 
 #[tokio::test]
-async fn an_upload_that_is_cut_executes_nothing() {
-    let shop = Shop::open().await;
-    let mut request = Call::order("k").request();
-    // What is left is a valid order; only the length that was announced shows that it is cut.
-    let announced = String::from_utf8(request.clone()).unwrap();
-    let length = Call::order("k").body.len();
-    request = announced
-        .replace(
-            &format!("content-length: {length}"),
-            &format!("content-length: {}", length + 1),
-        )
-        .into_bytes();
-    let mut stream = TcpStream::connect(shop.address).await.unwrap();
-    stream.write_all(&request).await.unwrap();
-    stream.shutdown().await.unwrap();
-    sleep(Duration::from_millis(200)).await;
-    assert_eq!(
-        shop.books
-            .number("SELECT count(*) FROM idempotency_ledger")
-            .await,
-        0
-    );
-    assert_eq!(shop.books.executed().await, 0);
+async fn l1_a_body_that_is_too_large_and_not_signed_learns_nothing() {
+    for shop in [Shop::open().await, Shop::with_faults("[]").await] {
+        let response = shop.plain("POST", "/orders", &too_large().body).await;
+        assert_eq!((response.status, response.outcome()), (401, None));
+    }
+}
+
+/// The client ends its half of the connection early and still listens.
+#[tokio::test]
+async fn l8_an_upload_that_is_cut_executes_nothing_and_says_so() {
+    for shop in [Shop::open().await, Shop::with_faults("[]").await] {
+        let mut stream = TcpStream::connect(shop.address).await.unwrap();
+        stream.write_all(&cut(&Call::order("k"))).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        let response = parse(&answer);
+        assert_eq!(
+            (response.status, response.outcome()),
+            (400, Some("not_executed"))
+        );
+        assert_eq!(response.code(), "body_incomplete");
+        assert_eq!(
+            (shop.books.rows().await, shop.books.executed().await),
+            (0, 0)
+        );
+    }
 }
 
 /// Another process holds the write lock, so the order is under way for as long as the test wants.
@@ -73,4 +75,20 @@ async fn a_caller_that_leaves_does_not_stop_its_order() {
         .await;
     assert_eq!((again.status, again.outcome()), (201, Some("executed")));
     assert_eq!(shop.books.executed().await, 1);
+}
+
+fn too_large() -> Call {
+    Call::order("k").with_body(" ".repeat(64 * 1024) + &order(&[("mug", 1)], CARD))
+}
+
+/// What is left is a valid order; only the length that was announced shows that it is cut.
+fn cut(call: &Call) -> Vec<u8> {
+    let length = call.body.len();
+    String::from_utf8(call.request())
+        .unwrap()
+        .replace(
+            &format!("content-length: {length}"),
+            &format!("content-length: {}", length + 1),
+        )
+        .into_bytes()
 }

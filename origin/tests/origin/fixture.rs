@@ -26,9 +26,7 @@ impl Fixture {
     }
 
     pub(crate) async fn rows(&self) -> i64 {
-        self.books
-            .number("SELECT count(*) FROM idempotency_ledger")
-            .await
+        self.books.rows().await
     }
 
     pub(crate) async fn execute(&self, call: &Call) -> Verdict {

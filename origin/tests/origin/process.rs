@@ -73,12 +73,7 @@ impl Drop for Program {
 /// After whatever happened to the slow order: nothing is left of it, and the key can be used.
 async fn nothing_was_left(books: &Books) {
     assert_eq!(books.executed().await, 0);
-    assert_eq!(
-        books
-            .number("SELECT count(*) FROM idempotency_ledger")
-            .await,
-        0
-    );
+    assert_eq!(books.rows().await, 0);
     assert_eq!(books.stock("mug").await, 100);
     let again = Program::start(books);
     let response = parse(&exchange(again.address, &Call::order("k").request()).await);

@@ -44,6 +44,11 @@ impl Books {
         self.number("SELECT count(*) FROM orders").await
     }
 
+    /// Every row of the ledger.
+    pub(crate) async fn rows(&self) -> i64 {
+        self.number("SELECT count(*) FROM idempotency_ledger").await
+    }
+
     pub(crate) async fn stock(&self, sku: &str) -> i64 {
         self.number(&format!("SELECT stock FROM products WHERE sku = '{sku}'"))
             .await

@@ -79,12 +79,7 @@ async fn l1_a_change_of_any_covered_part_is_refused_without_effect() {
     is_refused(&shop, "/orders?a=1", &signed()).await;
     is_refused(&shop, "/.oncegate/ledger/cancel", &signed()).await;
     is_refused(&shop, "/.oncegate/ledger/probe", &signed()).await;
-    assert_eq!(
-        shop.books
-            .number("SELECT count(*) FROM idempotency_ledger")
-            .await,
-        0
-    );
+    assert_eq!(shop.books.rows().await, 0);
     assert_eq!(post(&shop, "/orders", &signed()).await.status, 201);
 }
 
@@ -141,7 +136,7 @@ async fn l1_secrets_rotate_without_a_gap() {
 }
 
 #[tokio::test]
-async fn l1_a_signed_call_that_is_malformed_does_nothing() {
+async fn l8_a_signed_call_that_is_malformed_does_nothing_and_says_so() {
     let shop = Shop::open().await;
     let call = Call::order("no bare key").with_kind(KeyKind::Token);
     let response = shop.send(&call).await;
@@ -156,7 +151,16 @@ async fn l1_a_signed_call_that_is_malformed_does_nothing() {
             .contains("(character 3)"),
         "{response:?}"
     );
+    assert_eq!(response.outcome(), Some("not_executed"));
     assert_eq!(shop.books.executed().await, 0);
+    // Of an operation it proves nothing that a question about it cannot be read.
+    for question in ["probe", "cancel"] {
+        let response = shop.ask(question, &call).await;
+        assert_eq!(
+            (response.status, response.outcome()),
+            (400, Some("unknown"))
+        );
+    }
 }
 
 #[tokio::test]
