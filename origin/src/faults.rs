@@ -22,7 +22,7 @@ use crate::http::{Context, Reply, Signed, body_problem};
 use crate::ledger::Failure;
 use crate::problem::Problem;
 use crate::server::HangUp;
-use crate::sql;
+use crate::sql::{self, Patience};
 
 /// What goes wrong. Durations are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -150,15 +150,15 @@ async fn whole(request: Request, fault: Fault, context: &Context) -> Result<Requ
 
 async fn clear(State(context): State<Context>) -> Result<StatusCode, Reply> {
     let clear = async {
-        let mut transaction = context.database.begin().await?;
+        let mut transaction = context.database.begin(&mut Patience::default()).await?;
         sql::shop::clear(&mut transaction).await?;
         sql::ledger::clear(&mut transaction).await?;
-        transaction.commit().await
+        transaction.commit().await?;
+        Ok(StatusCode::NO_CONTENT)
     };
     clear
         .await
-        .map_err(|error: sqlx::Error| Reply::from(Failure::Unknown(error.into())))?;
-    Ok(StatusCode::NO_CONTENT)
+        .map_err(|error| Reply::from(Failure::Unknown(error)))
 }
 
 fn unavailable() -> Reply {

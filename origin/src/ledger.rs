@@ -24,7 +24,7 @@ use oncegate_core::key::{Key, KeyKind};
 use oncegate_core::ledger::{Decision, Recorded, Row, State, decide, settled};
 
 use crate::clock::now_ms;
-use crate::sql::{self, Connection, Database, Transaction};
+use crate::sql::{self, Connection, Database, Patience, Transaction};
 
 /// The future of an effect, which borrows the transaction it runs in.
 pub type EffectFuture<'t> = Pin<Box<dyn Future<Output = Result<Effect, Failure>> + Send + 't>>;
@@ -93,9 +93,9 @@ pub enum Verdict {
     reason = "an outcome that a caller forgets must be a compile error"
 )]
 pub enum Failure {
-    /// Another attempt holds the lock, and the wait is over.
+    /// Another attempt holds this very key, and the wait is over.
     InProgress,
-    /// This attempt did nothing, and will do nothing: it was rolled back.
+    /// This attempt did nothing, and will do nothing: it was rolled back, or never began.
     NotExecuted(Box<dyn Error + Send + Sync>),
     /// Nobody here can tell.
     Unknown(Box<dyn Error + Send + Sync>),
@@ -122,7 +122,8 @@ impl Ledger {
     where
         F: for<'t> FnOnce(&'t mut Connection) -> EffectFuture<'t> + Send,
     {
-        let mut transaction = match self.claim(call).await? {
+        let mut patience = Patience::default();
+        let mut transaction = match self.claim(call, &mut patience).await? {
             Claim::Free(transaction) => transaction,
             Claim::Settled(verdict) => return Ok(verdict),
         };
@@ -133,7 +134,7 @@ impl Ledger {
             }
             Ok(Effect::Refused(answer)) => {
                 transaction.rollback().await.map_err(unknown)?;
-                self.refuse(call, answer).await
+                self.refuse_within(&mut patience, call, answer).await
             }
             Err(failure) => {
                 transaction.rollback().await.map_err(unknown)?;
@@ -149,7 +150,17 @@ impl Ledger {
     ///
     /// [`Failure`]: the refusal is not stored, and must not be told to anyone.
     pub async fn refuse(&self, call: &Call, answer: Answer) -> Result<Verdict, Failure> {
-        match self.claim(call).await? {
+        self.refuse_within(&mut Patience::default(), call, answer)
+            .await
+    }
+
+    async fn refuse_within(
+        &self,
+        patience: &mut Patience,
+        call: &Call,
+        answer: Answer,
+    ) -> Result<Verdict, Failure> {
+        match self.claim(call, patience).await? {
             Claim::Settled(verdict) => Ok(verdict),
             Claim::Free(transaction) => {
                 settle(transaction, call, State::Refused, &answer).await?;
@@ -177,7 +188,7 @@ impl Ledger {
     ///
     /// [`Failure`]: an effect is still possible.
     pub async fn cancel(&self, call: &Call) -> Result<State, Failure> {
-        let (mut transaction, rows) = self.hold(call).await?;
+        let (mut transaction, rows) = self.hold(call, &mut Patience::default()).await?;
         if let Some(state) = settled(&rows, &call.fingerprint) {
             return Ok(state);
         }
@@ -186,8 +197,8 @@ impl Ledger {
         Ok(State::Cancelled)
     }
 
-    async fn claim(&self, call: &Call) -> Result<Claim, Failure> {
-        let (transaction, rows) = self.hold(call).await?;
+    async fn claim(&self, call: &Call, patience: &mut Patience) -> Result<Claim, Failure> {
+        let (transaction, rows) = self.hold(call, patience).await?;
         Ok(match decide(&rows, &call.fingerprint, call.kind) {
             Decision::Answer(row) => Claim::Settled(row.into()),
             Decision::Free => Claim::Free(transaction),
@@ -198,9 +209,15 @@ impl Ledger {
     }
 
     /// Takes the key and reads its rows. They cannot change before the transaction ends.
-    async fn hold(&self, call: &Call) -> Result<(Transaction, Vec<Row<Answer>>), Failure> {
-        let mut transaction = self.0.begin().await?;
-        sql::ledger::claim(&mut transaction, call, now_ms()).await?;
+    async fn hold(
+        &self,
+        call: &Call,
+        patience: &mut Patience,
+    ) -> Result<(Transaction, Vec<Row<Answer>>), Failure> {
+        let mut transaction = self.0.begin(patience).await.map_err(Failure::NotExecuted)?;
+        sql::ledger::claim(&mut transaction, call, now_ms())
+            .await
+            .map_err(held)?;
         let rows = sql::ledger::rows(&mut transaction, call).await?;
         Ok((transaction, rows))
     }
@@ -220,6 +237,16 @@ async fn settle(
     sql::ledger::settle(&mut transaction, call, state, Some(answer)).await?;
     // A commit that reports an error may have reached the disk all the same.
     transaction.commit().await.map_err(unknown)
+}
+
+/// Why the key could not be claimed. Whoever waited for its row in vain knows that another attempt is
+/// at work on this very operation. SQLite locks the whole file when a transaction begins, so there
+/// nobody waits any more at this point; a database that locks rows makes its duplicates wait here.
+fn held(error: sqlx::Error) -> Failure {
+    match sql::is_busy(&error) {
+        true => Failure::InProgress,
+        false => error.into(),
+    }
 }
 
 fn unknown(error: sqlx::Error) -> Failure {
@@ -242,9 +269,7 @@ impl From<&Row<Answer>> for Verdict {
 /// before, outside the ledger, and *not executed* would be a lie about the operation.
 impl From<sqlx::Error> for Failure {
     fn from(error: sqlx::Error) -> Self {
-        if sql::is_busy(&error) {
-            Self::InProgress
-        } else if sql::is_unique_violation(&error) {
+        if sql::is_unique_violation(&error) {
             Self::Unknown(error.into())
         } else {
             Self::NotExecuted(error.into())
@@ -256,10 +281,42 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InProgress => f.write_str("another attempt holds the key"),
-            Self::NotExecuted(cause) => write!(f, "rolled back, nothing was done: {cause}"),
+            Self::NotExecuted(cause) => write!(f, "nothing was done: {cause}"),
             Self::Unknown(cause) => write!(f, "it is not known what was done: {cause}"),
         }
     }
 }
 
 impl Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sqlx::ConnectOptions;
+    use sqlx::sqlite::SqliteConnectOptions;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// SQLite never makes a claim wait, so this one is made outside a transaction.
+    #[tokio::test]
+    async fn l5_a_claim_that_waited_in_vain_for_the_row_is_in_progress() {
+        let directory = TempDir::new().unwrap();
+        let file = directory.path().join("shop.sqlite");
+        let url = format!("sqlite:{}", file.display());
+        let database = Database::open(&url).await.unwrap();
+        let _held = database.begin(&mut Patience::default()).await.unwrap();
+        let options = SqliteConnectOptions::new()
+            .filename(file)
+            .busy_timeout(Duration::ZERO);
+        let mut other = options.connect().await.unwrap();
+        let call = Call {
+            key: Key::parse("k").unwrap(),
+            fingerprint: Fingerprint::parse(&"a".repeat(64)).unwrap(),
+            kind: KeyKind::Client,
+        };
+        let error = sql::ledger::claim(&mut other, &call, 0).await.unwrap_err();
+        assert!(matches!(held(error), Failure::InProgress));
+    }
+}

@@ -126,13 +126,14 @@ async fn cancel(State(context): State<Context>, signed: Signed) -> Result<Reply,
     let work = context
         .tasks
         .spawn(async move { ledger.cancel(&call).await });
-    let state = work.await.map_err(|error| Failure::Unknown(error.into()))?;
-    // A cancel that fails says nothing about the operation, least of all *not executed*.
-    let state = state.map_err(|failure| match failure {
-        Failure::NotExecuted(cause) => Failure::Unknown(cause),
-        failure => failure,
-    })?;
-    Ok(Reply::of_state(state.outcome()))
+    let state = work
+        .await
+        .unwrap_or_else(|error| Err(Failure::Unknown(error.into())));
+    match state {
+        Ok(state) => Ok(Reply::of_state(state.outcome())),
+        // A cancel that fails says nothing about the operation, least of all *not executed*.
+        Err(failure) => Err(Reply::from(failure).with_outcome(Outcome::Unknown)),
+    }
 }
 
 #[derive(Serialize)]

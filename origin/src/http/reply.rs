@@ -14,6 +14,7 @@ use oncegate_core::outcome::Outcome;
 
 use crate::ledger::{Answer, Failure};
 use crate::problem::Problem;
+use crate::sql::Busy;
 
 const OUTCOME: HeaderName = HeaderName::from_static(header::IDEMPOTENCY_OUTCOME);
 const FINGERPRINT: HeaderName = HeaderName::from_static(header::FINGERPRINT);
@@ -98,13 +99,15 @@ impl From<Failure> for Reply {
             ))
             .with_outcome(Outcome::InProgress)
             .with_retry_after(1),
-            Failure::NotExecuted(_) => Self::from(Problem::new(
+            Failure::NotExecuted(cause) => Self::did_nothing(Problem::new(
                 503,
                 "not_executed",
-                "Something went wrong",
-                "Nothing was done. Send the same request again.",
+                "Nothing was done",
+                match cause.is::<Busy>() {
+                    true => "The database is busy. Nothing was done. Send the same request again a little later.",
+                    false => "Something went wrong. Nothing was done. Send the same request again.",
+                },
             ))
-            .with_outcome(Outcome::NotExecuted)
             .with_retry_after(1),
             Failure::Unknown(_) => Self::from(Problem::new(
                 500,

@@ -10,6 +10,8 @@
 pub(crate) mod ledger;
 pub(crate) mod shop;
 
+use std::error::Error;
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use sqlx::pool::PoolOptions;
 use sqlx::sqlite::{
     Sqlite, SqliteConnectOptions, SqliteError, SqliteJournalMode, SqlitePool, SqliteSynchronous,
 };
+use tokio::time::{Instant, timeout};
 
 /// What a statement runs on.
 pub type Connection = sqlx::SqliteConnection;
@@ -27,8 +30,32 @@ pub type Connection = sqlx::SqliteConnection;
 /// A transaction that holds the write lock. It rolls back when dropped.
 pub(crate) type Transaction = sqlx::Transaction<'static, Sqlite>;
 
-/// How long a duplicate waits for the attempt before it (L5).
+/// How long a call waits for the database: for the connection and for the lock, before its effect
+/// and after a refusal, all together (L5).
 pub const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// What is left of [`LOCK_WAIT`] for one call.
+#[derive(Debug)]
+pub(crate) struct Patience(Duration);
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self(LOCK_WAIT)
+    }
+}
+
+/// The database could not be had within [`LOCK_WAIT`].
+#[derive(Debug)]
+pub(crate) struct Busy;
+
+impl fmt::Display for Busy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = LOCK_WAIT.as_secs();
+        write!(f, "the database is busy: others held it for {seconds} s")
+    }
+}
+
+impl Error for Busy {}
 
 const READERS: u32 = 4;
 
@@ -75,8 +102,21 @@ impl Database {
         self.writer.close().await;
     }
 
-    pub(crate) async fn begin(&self) -> Result<Transaction, sqlx::Error> {
-        self.writer.begin_with("BEGIN IMMEDIATE").await
+    /// Takes the write lock. An error, [`Busy`] or another, means that there is no transaction: what
+    /// a caller would have done in it is certainly not done.
+    pub(crate) async fn begin(
+        &self,
+        patience: &mut Patience,
+    ) -> Result<Transaction, Box<dyn Error + Send + Sync>> {
+        let since = Instant::now();
+        // Given up, it leaves nothing open: the connection undoes a BEGIN that nobody waits for.
+        let begun = timeout(patience.0, self.writer.begin_with("BEGIN IMMEDIATE")).await;
+        patience.0 = patience.0.saturating_sub(since.elapsed());
+        match begun {
+            Ok(Ok(transaction)) => Ok(transaction),
+            Ok(Err(error)) if !is_busy(&error) => Err(error.into()),
+            Ok(Err(_)) | Err(_) => Err(Busy.into()),
+        }
     }
 
     pub(crate) fn readers(&self) -> &SqlitePool {

@@ -12,3 +12,4 @@ mod orders;
 mod process;
 mod shop;
 mod signature;
+mod waits;

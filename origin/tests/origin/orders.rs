@@ -246,29 +246,6 @@ async fn l5_a_duplicate_waits_for_the_attempt_before_it() {
 }
 
 #[tokio::test]
-async fn l5_a_duplicate_waits_five_seconds_and_no_longer() {
-    let shop = Arc::new(Shop::with_faults(r#"[{"delay_within": 6500}]"#).await);
-    let slow = tokio::spawn({
-        let shop = shop.clone();
-        async move { shop.send(&Call::order("k")).await }
-    });
-    sleep(Duration::from_millis(300)).await;
-    let started = Instant::now();
-    let response = shop.send(&Call::order("k")).await;
-    assert_eq!(
-        (response.status, response.outcome()),
-        (409, Some("in_progress"))
-    );
-    assert_eq!(response.header("retry-after"), Some("1"));
-    assert!(
-        (4500..6000).contains(&started.elapsed().as_millis()),
-        "{:?}",
-        started.elapsed()
-    );
-    assert_eq!(slow.await.unwrap().status, 201);
-}
-
-#[tokio::test]
 async fn l6_probe_and_cancel_answer_from_the_row() {
     let shop = Shop::open().await;
     let says = async |what, call: &Call| {
