@@ -10,6 +10,7 @@
 //! | [`sql`] | every SQL statement; the seam for a second database |
 //! | [`server`] | connections, shutdown, and hanging up |
 //! | `http` | routes, the gate's signature, answers |
+//! | `log` | what the operator hears |
 //! | `faults` | switches that break things on purpose, only with `--faults` |
 //!
 //! # Out of scope
@@ -20,6 +21,7 @@ pub mod clock;
 mod faults;
 mod http;
 pub mod ledger;
+mod log;
 mod problem;
 pub mod server;
 pub mod shop;

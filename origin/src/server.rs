@@ -26,6 +26,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::http::{self, Context};
 use crate::ledger::Ledger;
+use crate::log::log;
 use crate::sql::Database;
 
 /// How long open calls may go on after a shutdown began.
@@ -141,13 +142,24 @@ async fn accept(
     tasks: &TaskTracker,
     stopping: &CancellationToken,
 ) {
+    let mut failing = false;
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
+                failing = false;
                 tasks.spawn(connection(stream, router.clone(), stopping.clone()));
             }
             // Out of file descriptors, mostly: those that are in use will be free again.
-            Err(_) => sleep(Duration::from_millis(50)).await,
+            Err(error) => {
+                // The first of a row: the log must not drown in what it tells.
+                if !failing {
+                    log(format_args!(
+                        "cannot accept connections, and goes on trying: {error}"
+                    ));
+                }
+                failing = true;
+                sleep(Duration::from_millis(50)).await;
+            }
         }
     }
 }

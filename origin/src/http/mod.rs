@@ -28,6 +28,7 @@ pub(crate) use self::signed::Signed;
 use crate::clock::now_ms;
 use crate::faults::{self, Fault};
 use crate::ledger::{Effect, Failure, Ledger, Verdict};
+use crate::log::log;
 use crate::problem::Problem;
 use crate::shop::{self, Order, Product, Shown};
 use crate::sql::{self, Database};
@@ -214,7 +215,7 @@ pub(crate) fn body_problem(rejection: &BytesRejection) -> Problem {
 
 /// For questions that concern no operation.
 fn unreadable(error: sqlx::Error) -> Reply {
-    reply::log(&error);
+    log(&error);
     let detail = "The shop's database cannot be read at the moment.";
     Problem::new(503, "unreadable", "Not available", detail).into()
 }

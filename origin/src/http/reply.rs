@@ -1,8 +1,5 @@
 //! An answer and what it says of the operation.
 
-use std::error::Error;
-use std::io::Write;
-
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
@@ -13,6 +10,7 @@ use oncegate_core::ledger::Recorded;
 use oncegate_core::outcome::Outcome;
 
 use crate::ledger::{Answer, Failure};
+use crate::log::log;
 use crate::problem::Problem;
 use crate::sql::Busy;
 
@@ -117,11 +115,6 @@ impl From<Failure> for Reply {
             )),
         }
     }
-}
-
-/// Tells the operator. A log that nobody reads any more is no reason to stop serving.
-pub(super) fn log(error: &dyn Error) {
-    let _ = writeln!(std::io::stderr(), "{error}");
 }
 
 impl IntoResponse for Reply {

@@ -1,8 +1,10 @@
 //! The program itself: started, asked, stopped, killed.
 
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{self, SocketAddr};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt;
@@ -12,6 +14,8 @@ use tokio::time::sleep;
 use crate::client::{Call, SECRETS, exchange, parse, request};
 use crate::shop::{Books, address};
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_oncegate-origin");
+
 struct Program {
     child: Child,
     address: SocketAddr,
@@ -19,12 +23,15 @@ struct Program {
 
 impl Program {
     fn start(books: &Books) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_oncegate-origin"))
+        Self::run(Command::new(PROGRAM).stderr(Stdio::null()), books)
+    }
+
+    fn run(command: &mut Command, books: &Books) -> Self {
+        let mut child = command
             .args(["serve", "--faults", "--listen", &address().to_string()])
             .args(["--database", &books.url()])
             .env("ONCEGATE_SIGNING_SECRETS", SECRETS)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
             .spawn()
             .expect("the program");
         let mut line = String::new();
@@ -149,10 +156,33 @@ async fn a_shutdown_lets_short_calls_end() {
     assert_eq!(books.executed().await, 1);
 }
 
+/// There are more connections than the program may have files.
+#[test]
+fn connections_that_cannot_be_accepted_are_logged() {
+    let books = Books::new();
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -n 32 && exec \"$0\" \"$@\"", PROGRAM]);
+    let mut program = Program::run(limited.stderr(Stdio::piped()), &books);
+    let stderr = program.child.stderr.take().unwrap();
+    let (say, said) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stderr).lines() {
+            let _ = say.send(line.unwrap());
+        }
+    });
+    let connect = |_| net::TcpStream::connect(program.address).unwrap();
+    let _open: Vec<_> = (0..40).map(connect).collect();
+    let line = said.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert!(line.starts_with("cannot accept connections"), "{line}");
+    // Once, and not every time that it is tried again.
+    let more = said.recv_timeout(Duration::from_millis(300));
+    assert_eq!(more, Err(mpsc::RecvTimeoutError::Timeout));
+}
+
 #[test]
 fn a_wrong_start_says_what_to_do() {
     let refuses = |secrets: &str, database: &str, message: &str| {
-        let output = Command::new(env!("CARGO_BIN_EXE_oncegate-origin"))
+        let output = Command::new(PROGRAM)
             .args([
                 "serve",
                 "--database",
