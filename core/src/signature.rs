@@ -16,7 +16,12 @@
 //! ```
 //!
 //! **Invariant: one text has one reading.** No value may contain a line break, so no two different
-//! claims share the text that is signed. The body is covered through the fingerprint's line.
+//! claims share the text that is signed.
+//!
+//! The signature covers the request line and the named headers, and not the body: no origin compares
+//! a body with the fingerprint. The body is protected by the transport: https between gate and
+//! origin, unless they share a machine. The fingerprint's line binds the signature to what the gate
+//! saw, so a signature cannot be moved to another fingerprint.
 //!
 //! A signature may be used again while its time is close to now: it proves who calls, not how often.
 //! How often is the ledger's business.

@@ -1,4 +1,5 @@
-//! Rule L1 over HTTP: what is signed is what is done.
+//! Rule L1 over HTTP: nothing is done without the gate's signature over the request line and the
+//! named headers. The body is the transport's to protect.
 
 use oncegate_core::header;
 use oncegate_core::key::KeyKind;
