@@ -26,12 +26,23 @@ pub struct Identity([u8; 32]);
 impl Identity {
     /// The identity of a client's key or token within `scope`, the tenant.
     pub fn of_key(secret: &[u8], scope: &str, key: &Key) -> Self {
+        Self::digest(secret, b"key", &[scope, key.as_str()])
+    }
+
+    /// The identity of a generated key within `scope`: a value names an operation of its route only.
+    pub fn of_generated(secret: &[u8], scope: &str, route: &str, key: &Key) -> Self {
+        Self::digest(secret, b"generated", &[scope, route, key.as_str()])
+    }
+
+    fn digest(secret: &[u8], space: &[u8], parts: &[&str]) -> Self {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes keys of any length");
-        mac.update(b"oncegate-identity-v1\0key\0");
-        mac.update(&(scope.len() as u64).to_be_bytes());
-        mac.update(scope.as_bytes());
-        mac.update(key.as_str().as_bytes());
+        mac.update(b"oncegate-identity-v1\0");
+        mac.update(space);
+        for part in parts {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part.as_bytes());
+        }
         Self(mac.finalize().into_bytes().into())
     }
 
@@ -84,6 +95,15 @@ mod tests {
         assert_ne!(one, identity("secret", "shop.exampl", "ek"));
         assert_ne!(one, identity("secret", "other.example", "k"));
         assert_ne!(one, identity("another", "shop.example", "k"));
+    }
+
+    #[test]
+    fn k2_a_generated_key_is_an_operation_of_its_route() {
+        let key = Key::parse("42").unwrap();
+        let of = |route| Identity::of_generated(b"secret", "shop.example", route, &key);
+        assert_eq!(of("pay"), of("pay"));
+        assert_ne!(of("pay"), of("refund"));
+        assert_ne!(of("pay"), identity("secret", "shop.example", "42"));
     }
 
     #[test]

@@ -79,6 +79,27 @@ impl Key {
         })
     }
 
+    /// Takes a value that is not a header, such as an order number, as a key.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] if no spelling of a key has this value.
+    pub fn from_value(value: &str) -> Result<Self, KeyError> {
+        let fault = |kind, index| Err(KeyError::new(kind, index));
+        for (index, byte) in value.bytes().enumerate() {
+            match refused_everywhere(byte) {
+                Some(kind) => return fault(kind, index),
+                None if byte == b',' => return fault(KeyErrorKind::Comma, index),
+                None if index == MAX_LENGTH => return fault(KeyErrorKind::TooLong, index),
+                None => {}
+            }
+        }
+        match value {
+            "" => fault(KeyErrorKind::Empty, 0),
+            _ => Ok(Self(value.to_owned())),
+        }
+    }
+
     /// The key itself, without quotes.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -404,6 +425,18 @@ mod tests {
             &alloc::format!("\"{}\"", "x".repeat(256)),
             "the key is longer than 255 characters (character 257)",
         );
+    }
+
+    #[test]
+    fn k1_a_value_is_a_key_if_it_can_be_spelled_as_one() {
+        for value in ["42", "a b;\"c\\", " x "] {
+            let key = Key::from_value(value).unwrap();
+            assert_eq!(key.as_str(), value);
+            assert_eq!(Key::parse(&key.to_header()), Ok(key));
+        }
+        for value in ["", "a,b", "订单", "a\n", &"x".repeat(256)] {
+            assert!(Key::from_value(value).is_err(), "{value}");
+        }
     }
 
     #[test]

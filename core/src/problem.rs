@@ -7,7 +7,8 @@ use alloc::string::String;
 
 use serde::Serialize;
 
-use crate::operation::{Turn, View};
+use crate::operation::{State, Turn, View};
+use crate::policy::{KeyFault, MissingKey};
 
 /// What the gate says no with. The name is the `code` of the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -19,6 +20,8 @@ use crate::operation::{Turn, View};
 pub enum Code {
     /// The body is not what the client announced, or could not be read whole.
     BodyIncomplete,
+    /// The gate has no such endpoint.
+    EndpointUnknown,
     /// The store did not answer, or holds a record of a newer version.
     GateUnavailable,
     /// An attempt is open.
@@ -29,6 +32,8 @@ pub enum Code {
     KeyMissing,
     /// The key belongs to another request.
     KeyReused,
+    /// The platform cannot forward this method as it is.
+    MethodUnsupported,
     /// Cancelled.
     OperationCancelled,
     /// Refused before.
@@ -54,11 +59,13 @@ impl Code {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::BodyIncomplete => "body_incomplete",
+            Self::EndpointUnknown => "endpoint_unknown",
             Self::GateUnavailable => "gate_unavailable",
             Self::InProgress => "in_progress",
             Self::KeyInvalid => "key_invalid",
             Self::KeyMissing => "key_missing",
             Self::KeyReused => "key_reused",
+            Self::MethodUnsupported => "method_unsupported",
             Self::OperationCancelled => "operation_cancelled",
             Self::OperationRefused => "operation_refused",
             Self::OriginUnreachable => "origin_unreachable",
@@ -79,6 +86,7 @@ impl Code {
             | Self::KeyMissing
             | Self::PathNotCanonical
             | Self::RouteUnknown => 400,
+            Self::EndpointUnknown => 404,
             Self::InProgress
             | Self::OperationRefused
             | Self::OutcomeUnknown
@@ -86,6 +94,7 @@ impl Code {
             Self::OperationCancelled | Self::ResultExpired => 410,
             Self::RequestTooLarge => 413,
             Self::KeyReused => 422,
+            Self::MethodUnsupported => 501,
             Self::OriginUnreachable => 502,
             Self::GateUnavailable => 503,
         }
@@ -94,11 +103,13 @@ impl Code {
     fn title(self) -> &'static str {
         match self {
             Self::BodyIncomplete => "The request body did not arrive whole",
+            Self::EndpointUnknown => "The gate has no such endpoint",
             Self::GateUnavailable => "The gate cannot decide right now",
             Self::InProgress => "The same request is being processed",
             Self::KeyInvalid => "The idempotency key is malformed",
             Self::KeyMissing => "The idempotency key is missing",
             Self::KeyReused => "The idempotency key belongs to another request",
+            Self::MethodUnsupported => "The gate does not know this method",
             Self::OperationCancelled => "The operation is cancelled",
             Self::OperationRefused => "The operation was refused",
             Self::OriginUnreachable => "The origin cannot be reached",
@@ -116,21 +127,23 @@ impl Code {
             Self::BodyIncomplete => {
                 "Nothing was forwarded. Send the request again with the same key."
             }
+            Self::EndpointUnknown => "docs/protocol.md lists them, with their methods.",
             Self::GateUnavailable | Self::OriginUnreachable => {
                 "Send the same request with the same key again later."
             }
             Self::InProgress => {
                 "Wait, then send the same request with the same key to get its answer."
             }
-            Self::KeyInvalid => "Correct the Idempotency-Key header.",
+            Self::KeyInvalid => "Correct the key.",
             Self::KeyMissing => {
-                "Send an Idempotency-Key header: a value that names this operation and no other."
+                "Name the operation: in the Idempotency-Key header, or where this route takes it from."
             }
             Self::KeyReused => {
-                "Send the first request again to get its answer, or use a new key for a new operation."
+                "Send the first request again to get its answer; do not use another key."
             }
+            Self::MethodUnsupported => "Nothing was forwarded. Use a method of RFC 9110 or PATCH.",
             Self::OperationCancelled => "Nothing happened and nothing will. Use a new key.",
-            Self::OperationRefused => "Nothing happened. See `safe_new_key` before trying again.",
+            Self::OperationRefused => "Nothing happened. This request will not be tried again.",
             Self::OutcomeUnknown => {
                 "Do not use another key: it may already have happened. Ask again with the same key."
             }
@@ -152,6 +165,36 @@ impl Code {
                 | Self::OriginUnreachable
                 | Self::OutcomeUnknown
         )
+    }
+}
+
+/// A new key is advised only where it is safe: elsewhere it could do the same thing twice.
+fn advice_about(code: Code, view: &View) -> &'static str {
+    match (code, view.executed) {
+        (Code::KeyReused, Some(true)) => {
+            "The first request was executed. For a new operation, and only for one, use a new key."
+        }
+        (Code::KeyReused, _) if view.safe_new_key => {
+            "Nothing came of the first request. Use a new key for this one."
+        }
+        (Code::OperationRefused, _) if view.safe_new_key => {
+            "Nothing happened. You may use a new key."
+        }
+        (Code::OutcomeUnknown, None) if view.state == State::Released => {
+            "Nothing has happened so far. Send the same request again with the same key."
+        }
+        _ => code.advice(),
+    }
+}
+
+impl From<&KeyFault> for Problem {
+    fn from(fault: &KeyFault) -> Self {
+        match fault {
+            KeyFault::Invalid(_) => Self::new(Code::KeyInvalid).because(fault),
+            // The advice says it already.
+            KeyFault::Missing(MissingKey::Header) => Self::new(Code::KeyMissing),
+            KeyFault::Missing(_) => Self::new(Code::KeyMissing).because(fault),
+        }
     }
 }
 
@@ -218,11 +261,23 @@ impl Problem {
     /// A problem about an operation.
     pub fn about(code: Code, operation: &str, view: &View) -> Self {
         Self {
+            detail: Cow::Borrowed(advice_about(code, view)),
             operation: Some(String::from(operation)),
             state: Some(view.state.as_str()),
             executed: view.executed,
             safe_new_key: view.safe_new_key,
             ..Self::new(code)
+        }
+    }
+
+    /// A request without a key was lost on its way to the origin.
+    pub fn unkeyed() -> Self {
+        Self {
+            detail: Cow::Borrowed(
+                "It may have happened, and it had no key. Look it up before sending it again.",
+            ),
+            retryable: false,
+            ..Self::new(Code::OutcomeUnknown).met_with(502)
         }
     }
 
@@ -275,14 +330,36 @@ mod tests {
     #[test]
     fn p1_the_detail_says_what_to_do() {
         let problem = Problem::new(Code::KeyInvalid).because("the key is empty");
-        assert_eq!(
-            problem.detail,
-            "the key is empty. Correct the Idempotency-Key header."
-        );
+        assert_eq!(problem.detail, "the key is empty. Correct the key.");
         assert_eq!(
             problem.r#type.to_string(),
             "urn:oncegate:problem:key_invalid"
         );
+    }
+
+    #[test]
+    fn i8_a_new_key_is_advised_only_where_it_is_safe() {
+        let view = |state, executed, safe_new_key| View {
+            state,
+            disputed: false,
+            executed,
+            safe_new_key,
+            attempts: 1,
+            unsettled: 0,
+            lease_ends_ms: None,
+        };
+        let advice = |code, view: &View| Problem::about(code, "op", view).detail.to_string();
+        for state in [State::Dispatched, State::Unknown, State::Released] {
+            let open = view(state, None, false);
+            assert!(
+                !advice(Code::KeyReused, &open).contains("se a new key"),
+                "{state:?}"
+            );
+        }
+        let refused = view(State::Refused, Some(false), true);
+        assert!(advice(Code::KeyReused, &refused).contains("Use a new key"));
+        let generated = view(State::Refused, Some(false), false);
+        assert!(!advice(Code::OperationRefused, &generated).contains("new key."));
     }
 
     #[test]

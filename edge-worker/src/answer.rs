@@ -1,15 +1,12 @@
 //! The gate's answers to clients.
 
 use oncegate_core::header;
-use oncegate_core::operation::View;
+use oncegate_core::operation::{Terms, View};
 use oncegate_core::outcome::Status;
 use oncegate_core::problem::{Code, Problem};
 use worker::{Headers, Response, ResponseBuilder, Result};
 
-use crate::config::ConfigError;
-
-/// The shortest and longest pause asked for before the same request is sent again; between them,
-/// what is left of the lease.
+/// The pause asked for before the same request is sent again, unless the lease ends earlier.
 const RETRY_HINT_MS: u64 = 1_000;
 const RETRY_JITTER_MS: f64 = 250.0;
 
@@ -22,11 +19,19 @@ pub(crate) struct Answer {
 
 /// What every answer about an operation says of it (rule P3).
 pub(crate) struct Mark<'a> {
-    pub(crate) operation: &'a str,
-    pub(crate) key_ttl_ms: u64,
+    operation: &'a str,
+    key_ttl_ms: u64,
 }
 
-impl Mark<'_> {
+impl<'a> Mark<'a> {
+    /// The lifetime is the record's own: a later configuration changes later operations only.
+    pub(crate) fn new(operation: &'a str, terms: &Terms) -> Self {
+        Self {
+            operation,
+            key_ttl_ms: terms.key_ttl_ms,
+        }
+    }
+
     pub(crate) fn put(&self, headers: &Headers, status: Status) -> Result<()> {
         headers.set(header::IDEMPOTENCY_STATUS, status.as_str())?;
         headers.set(header::OPERATION, self.operation)?;
@@ -96,7 +101,7 @@ pub(crate) fn problem(problem: &Problem) -> Result<Response> {
 }
 
 /// The gate cannot work with its settings. Which one, its log says; a client must not.
-pub(crate) fn misconfigured(_: &ConfigError) -> Result<Response> {
+pub(crate) fn misconfigured() -> Result<Response> {
     write(&Problem::new(Code::GateUnavailable).because("the gate is not configured; see its log"))
 }
 

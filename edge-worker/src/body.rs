@@ -1,9 +1,10 @@
 //! Bodies that stay in JavaScript.
 
 use js_sys::futures::JsFuture;
-use js_sys::{ArrayBuffer, Promise, Uint8Array};
+use js_sys::{ArrayBuffer, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
-use worker::{Error, Result};
+use web_sys::{ReadableStreamDefaultReader, ResponseInit};
+use worker::{Error, Headers, Request, Response, Result};
 
 #[wasm_bindgen]
 extern "C" {
@@ -11,15 +12,45 @@ extern "C" {
     fn digest(algorithm: &str, data: &ArrayBuffer) -> std::result::Result<Promise, JsValue>;
 }
 
-/// Reads a request's body to its end. An upload that breaks off is an error: a body that was not
-/// sent whole must never be executed.
-pub(crate) async fn whole_request(request: &web_sys::Request) -> Result<ArrayBuffer> {
-    whole(request.array_buffer()?).await
+/// Why there is no whole body.
+pub(crate) enum BodyFault {
+    /// The upload broke off: a body that was not sent whole must never be executed.
+    Incomplete,
+    TooLarge,
+}
+
+/// Reads a request's body to its end, but not beyond `limit` bytes.
+pub(crate) async fn whole_request(
+    request: &Request,
+    limit: u64,
+) -> std::result::Result<ArrayBuffer, BodyFault> {
+    let announced = request.headers().get("content-length").ok().flatten();
+    let body = match announced.and_then(|length| length.parse::<u64>().ok()) {
+        Some(length) if length > limit => return Err(BodyFault::TooLarge),
+        Some(_) => whole(request.inner().array_buffer()).await,
+        None => by_chunks(request.inner(), limit).await?,
+    };
+    body.map_err(|_| BodyFault::Incomplete)
+}
+
+/// Reads the body of a message between parts of the gate.
+pub(crate) async fn whole_message(request: &Request) -> Result<ArrayBuffer> {
+    whole(request.inner().array_buffer()).await
 }
 
 /// Reads a response's body to its end; a cut body is an error.
 pub(crate) async fn whole_response(response: &web_sys::Response) -> Result<ArrayBuffer> {
-    whole(response.array_buffer()?).await
+    whole(response.array_buffer()).await
+}
+
+/// Makes a response of bytes without copying them into wasm and back.
+pub(crate) fn response(status: u16, headers: &Headers, body: &ArrayBuffer) -> Result<Response> {
+    let init = ResponseInit::new();
+    init.set_status(status);
+    init.set_headers(headers.as_ref());
+    // Some statuses must not have a body, not even an empty one.
+    let body = (body.byte_length() > 0).then(|| body.unchecked_ref::<Object>());
+    Ok(web_sys::Response::new_with_opt_buffer_source_and_init(body, &init)?.into())
 }
 
 /// SHA-256 by the platform.
@@ -30,8 +61,54 @@ pub(crate) async fn sha256(data: &ArrayBuffer) -> Result<[u8; 32]> {
     Ok(bytes)
 }
 
-async fn whole(promise: Promise) -> Result<ArrayBuffer> {
-    let buffer = JsFuture::from(promise).await?;
+/// A body of unannounced length is stopped at the limit, not read to an end that may never come.
+async fn by_chunks(
+    request: &web_sys::Request,
+    limit: u64,
+) -> std::result::Result<Result<ArrayBuffer>, BodyFault> {
+    let Some(stream) = request.body() else {
+        return Ok(Ok(ArrayBuffer::new(0)));
+    };
+    let reader = stream
+        .get_reader()
+        .unchecked_into::<ReadableStreamDefaultReader>();
+    let mut chunks = Vec::new();
+    let mut length = 0;
+    loop {
+        match next_chunk(&reader).await {
+            Ok(Some(chunk)) => {
+                length += chunk.length();
+                chunks.push(chunk);
+            }
+            Ok(None) => return Ok(Ok(joined(&chunks, length))),
+            Err(error) => return Ok(Err(error)),
+        }
+        if u64::from(length) > limit {
+            // Whether the client hears of it in time changes nothing.
+            let _ = reader.cancel();
+            return Err(BodyFault::TooLarge);
+        }
+    }
+}
+
+async fn next_chunk(reader: &ReadableStreamDefaultReader) -> Result<Option<Uint8Array>> {
+    let read = JsFuture::from(reader.read()).await?;
+    let value = Reflect::get(&read, &"value".into())?;
+    Ok((!value.is_undefined()).then(|| value.unchecked_into()))
+}
+
+fn joined(chunks: &[Uint8Array], length: u32) -> ArrayBuffer {
+    let whole = Uint8Array::new_with_length(length);
+    let mut at = 0;
+    for chunk in chunks {
+        whole.set(chunk, at);
+        at += chunk.length();
+    }
+    whole.buffer()
+}
+
+async fn whole(promise: std::result::Result<Promise, JsValue>) -> Result<ArrayBuffer> {
+    let buffer = JsFuture::from(promise?).await?;
     buffer
         .dyn_into()
         .map_err(|_| Error::from("a body that is no ArrayBuffer"))

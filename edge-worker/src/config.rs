@@ -7,7 +7,7 @@ use std::rc::Rc;
 use oncegate_core::policy::{Policy, RouteConfig};
 use oncegate_core::signature::Secrets;
 use wasm_bindgen::JsValue;
-use worker::Env;
+use worker::{Env, Url};
 
 const SHORTEST_IDENTITY_SECRET: usize = 32;
 
@@ -61,10 +61,9 @@ impl Config {
         }
         let signing_secrets = Secrets::parse(&text(env, "SIGNING_SECRETS")?)
             .map_err(|reason| error("SIGNING_SECRETS", reason))?;
-        let location_hint = env.var("LOCATION_HINT").ok().map(|value| value.to_string());
         Ok(Self {
-            origin_url: origin_url(text(env, "ORIGIN_URL")?)?,
-            location_hint: location_hint.filter(|hint| !hint.is_empty()),
+            origin_url: origin_url(&text(env, "ORIGIN_URL")?)?,
+            location_hint: location_hint(env)?,
             identity_secret,
             signing_secrets,
             policy: policy(env)?,
@@ -80,18 +79,35 @@ fn text(env: &Env, setting: &'static str) -> Result<String, ConfigError> {
     }
 }
 
-fn origin_url(url: String) -> Result<String, ConfigError> {
-    let host = url
-        .strip_prefix("http://")
-        .or_else(|| url.strip_prefix("https://"));
-    match host.map(|host| host.trim_end_matches('/')) {
-        Some(host) if !host.is_empty() && !host.contains(['/', '?', '#']) => {
-            Ok(url.trim_end_matches('/').to_owned())
-        }
-        _ => Err(error(
+fn origin_url(text: &str) -> Result<String, ConfigError> {
+    let wrong = || {
+        error(
             "ORIGIN_URL",
-            "must be http(s)://host[:port] without a path",
+            "must be http(s)://host[:port] and nothing more",
+        )
+    };
+    let url = Url::parse(text).map_err(|_| wrong())?;
+    let origin = url.origin().ascii_serialization();
+    let is_bare = text.trim_end_matches('/').eq_ignore_ascii_case(&origin);
+    match url.scheme() {
+        "http" | "https" if is_bare => Ok(origin),
+        _ => Err(wrong()),
+    }
+}
+
+/// The regions that the platform knows; another word would fail at the first use.
+const LOCATION_HINTS: [&str; 9] = [
+    "afr", "apac", "eeur", "enam", "me", "oc", "sam", "weur", "wnam",
+];
+
+fn location_hint(env: &Env) -> Result<Option<String>, ConfigError> {
+    match env.var("LOCATION_HINT").map(|value| value.to_string()) {
+        Ok(hint) if LOCATION_HINTS.contains(&hint.as_str()) => Ok(Some(hint)),
+        Ok(hint) if !hint.is_empty() => Err(error(
+            "LOCATION_HINT",
+            format!("'{hint}' is none of {}", LOCATION_HINTS.join(", ")),
         )),
+        _ => Ok(None),
     }
 }
 

@@ -1,36 +1,38 @@
 //! A courier carries one attempt to the origin and brings the reply to the shard.
 //!
 //! It is this Worker, called by the shard through a service binding with a sealed message: it ends
-//! neither when the client leaves nor when the shard is replaced. Decisions are the shard's: the answer leaves only after the
-//! shard has written what it proves (rule I2).
+//! neither when the client leaves nor when the shard is replaced. Decisions are the shard's: the
+//! answer leaves only after the shard has written what it proves (rule I2).
 
 use std::time::Duration;
 
+use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::header;
 use oncegate_core::identity::Identity;
-use oncegate_core::policy::HARD_TIMEOUT_MS;
-use oncegate_core::policy::STORE_DEADLINE_MS;
+use oncegate_core::outcome::Outcome;
+use oncegate_core::policy::{HARD_TIMEOUT_MS, STORE_DEADLINE_MS};
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::signature::Claims;
 use worker::{
-    Date, Delay, Env, Error, Fetch, Headers, Method, Request, RequestInit, RequestRedirect,
-    Response, ResponseBuilder, Result,
+    Date, Delay, Env, Error, Fetch, Headers, Request, RequestInit, RequestRedirect, Response,
+    ResponseBuilder, Result,
 };
 
 use crate::answer::{self, Mark};
 use crate::config::Config;
-use crate::gate::{self, ShardRequest, within};
 use crate::message::{self, Completed, Completion, Dispatch, Errand, Heard, Reply, ToShard};
+use crate::shards::{self, ShardRequest, within};
 use crate::{body, headers};
 
-/// Status, headers and body of an answer that may be stored, in bytes. Rows hold 2 MB.
-const LARGEST_STORED_BYTES: u32 = 1_900_000;
+/// Headers and body of an answer that may be stored, in bytes. Rows hold 2 MB.
+const LARGEST_STORED_BYTES: u64 = 1_900_000;
 
-/// The pauses before the shard is told again, in milliseconds: a shard that is being replaced is
-/// back within seconds, and until it knows, the answer must not leave.
-const TELL_AGAIN_MS: [u64; 5] = [0, 100, 500, 2_000, 5_000];
+/// The pauses before the shard is told again, in milliseconds; the last one is repeated as long as a
+/// reply is worth telling. A shard that is being replaced is back within seconds, one that is
+/// overloaded may take longer, and what the origin said is nowhere else.
+const TELL_AGAIN_MS: [u64; 6] = [100, 500, 2_000, 5_000, 10_000, 30_000];
 
-/// Set on the answer to a shard if the operation was closed by another attempt.
+/// Set on the answer to a shard if the record's answer counts and not this one.
 pub(crate) const SUPERSEDED: &str = "oncegate-superseded";
 
 /// The origin's whole answer.
@@ -66,8 +68,7 @@ async fn carry(
 ) -> Result<Response> {
     let received = send(&request, &dispatch, config).await;
     let completion = completion(&dispatch, &received)?;
-    let Some(mut told) = tell(env, config, &dispatch, completion).await? else {
-        // The effect may have happened; the shard finds out by itself, from the ledger.
+    let Some(mut told) = tell(env, config, &dispatch, &completion).await? else {
         return answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000));
     };
     let completed: Completed = told.json().await?;
@@ -76,15 +77,12 @@ async fn carry(
             .with_header(SUPERSEDED, "true")?
             .empty());
     }
-    let mark = Mark {
-        operation: &dispatch.operation,
-        key_ttl_ms: dispatch.terms.key_ttl_ms,
-    };
+    let mark = Mark::new(&dispatch.operation, &dispatch.terms);
     match received {
         Ok(received) => {
             let headers = headers::towards_client(&received.headers)?;
             mark.put(&headers, completed.view.state.status())?;
-            Ok(received.into_response(headers))
+            body::response(received.status, &headers, &received.body)
         }
         Err(lost) => {
             let status = if matches!(lost, Lost::TimedOut) {
@@ -106,16 +104,15 @@ async fn cancel(
     config: &Config,
 ) -> Result<Response> {
     if let Ok(received) = send(&request, &dispatch, config).await {
-        let headers = Headers::new();
         let heard = Heard {
             operation: dispatch.operation.clone(),
             kind: dispatch.kind,
             terms: dispatch.terms,
             asked_attempt: dispatch.attempt,
-            outcome: received.headers.get(header::IDEMPOTENCY_OUTCOME)?,
+            outcome: outcome(&received)?,
         };
-        message::attach(&headers, &ToShard::Hear(heard))?;
-        tell(env, config, &dispatch, ShardRequest::message(headers)).await?;
+        let heard = ShardRequest::message(&ToShard::Hear(heard))?;
+        tell(env, config, &dispatch, &heard).await?;
     }
     Ok(ResponseBuilder::new().empty())
 }
@@ -127,7 +124,7 @@ async fn send(
     config: &Config,
 ) -> std::result::Result<Received, Lost> {
     let call = async {
-        let body = body::whole_request(request.inner()).await?;
+        let body = body::whole_message(request).await?;
         let mut init = RequestInit::new();
         init.with_method(request.method())
             .with_headers(origin_headers(request, dispatch, config)?)
@@ -144,11 +141,10 @@ async fn send(
     match within(HARD_TIMEOUT_MS, call).await {
         Some(Ok(received)) => Ok(received),
         Some(Err(error)) => {
-            worker::console_warn!(
-                "courier: {} attempt {}: {error}",
-                dispatch.operation,
-                dispatch.attempt
-            );
+            let Dispatch {
+                operation, attempt, ..
+            } = dispatch;
+            worker::console_warn!("courier: {operation} attempt {attempt}: {error}");
             Err(Lost::Failed)
         }
         None => Err(Lost::TimedOut),
@@ -190,99 +186,113 @@ fn origin_headers(request: &Request, dispatch: &Dispatch, config: &Config) -> Re
     headers.set(header::OPERATION, claims.operation)?;
     headers.set(header::KEY_KIND, claims.key_kind)?;
     headers.set(header::FINGERPRINT, claims.fingerprint)?;
-    headers.set(
-        header::SIGNATURE,
-        &config
-            .signing_secrets
-            .sign(Date::now().as_millis(), &claims),
-    )?;
+    let signature = config
+        .signing_secrets
+        .sign(Date::now().as_millis(), &claims);
+    headers.set(header::SIGNATURE, &signature)?;
     Ok(headers)
 }
 
-/// What the shard is told: the reply, and with it the answer if it can be stored.
+/// What the shard is told: the reply, and with it the answer if it can be stored. An answer that
+/// cannot be passed on must not take the proof with it.
 fn completion(
     dispatch: &Dispatch,
     received: &std::result::Result<Received, Lost>,
 ) -> Result<ShardRequest> {
-    let headers = Headers::new();
-    let mut body = None;
-    let reply = match received {
-        Ok(received) => {
-            let kept = headers::for_replay(&received.headers)?;
-            let kept_bytes: usize = kept
-                .iter()
-                .map(|(name, value)| name.len() + value.len())
-                .sum();
-            let bytes = u32::try_from(kept_bytes).unwrap_or(u32::MAX);
-            let bytes = bytes.saturating_add(received.body.byte_length());
-            // A ledger that knows the key under another fingerprint says so; its answer is not ours.
-            let recorded = received.headers.get(header::FINGERPRINT)?;
-            let ours = recorded.is_none_or(|recorded| recorded == dispatch.fingerprint.to_string());
-            let storable = ours && bytes <= LARGEST_STORED_BYTES;
-            if storable {
-                for (name, value) in kept {
-                    headers.set(&name, &value)?;
-                }
-                body = (received.body.byte_length() > 0).then(|| received.body.clone());
-            }
-            let outcome = received.headers.get(header::IDEMPOTENCY_OUTCOME)?;
-            Reply::Answered {
-                status: received.status,
-                outcome,
-                storable,
-            }
+    let complete = |reply| {
+        ShardRequest::message(&ToShard::Complete(Completion {
+            operation: dispatch.operation.clone(),
+            attempt: dispatch.attempt,
+            reply,
+        }))
+    };
+    let Ok(received) = received else {
+        return complete(Reply::Lost);
+    };
+    let reply = |storable| {
+        Ok::<_, Error>(Reply::Answered {
+            status: received.status,
+            outcome: outcome(received)?,
+            recorded: recorded(received)?,
+            storable,
+        })
+    };
+    match complete(reply(true)?).and_then(|request| with_answer(request, received)) {
+        Ok(Some(request)) => Ok(request),
+        Ok(None) => complete(reply(false)?),
+        Err(error) => {
+            worker::console_error!("answer of {} not stored: {error}", dispatch.operation);
+            complete(reply(false)?)
         }
-        Err(_) => Reply::Lost,
-    };
-    let completion = Completion {
-        operation: dispatch.operation.clone(),
-        attempt: dispatch.attempt,
-        reply,
-    };
-    message::attach(&headers, &ToShard::Complete(completion))?;
-    Ok(ShardRequest {
-        path_and_query: "/".to_owned(),
-        method: Method::Post,
-        headers,
-        body,
-    })
+    }
 }
 
-/// Tells the shard until it has heard; `None` if it does not hear.
+/// Adds the answer; `None` if it is too large for a row.
+fn with_answer(mut request: ShardRequest, received: &Received) -> Result<Option<ShardRequest>> {
+    let kept = headers::for_replay(&received.headers)?;
+    let headers: usize = kept
+        .iter()
+        .map(|(name, value)| name.len() + value.len())
+        .sum();
+    if headers as u64 + u64::from(received.body.byte_length()) > LARGEST_STORED_BYTES {
+        return Ok(None);
+    }
+    for (name, value) in kept {
+        request.headers.set(&name, &value)?;
+    }
+    request.body = (received.body.byte_length() > 0).then(|| received.body.clone());
+    Ok(Some(request))
+}
+
+/// The outcome that the origin states, in the contract's word for it.
+fn outcome(received: &Received) -> Result<Option<String>> {
+    let value = received.headers.get(header::IDEMPOTENCY_OUTCOME)?;
+    // A word that the contract does not know proves nothing, and is not the same as none.
+    Ok(value.map(|value| {
+        Outcome::parse(&value)
+            .unwrap_or(Outcome::Unknown)
+            .to_string()
+    }))
+}
+
+/// What the answer is about, if the ledger says so (rule L5).
+fn recorded(received: &Received) -> Result<Option<Fingerprint>> {
+    let value = received.headers.get(header::FINGERPRINT)?;
+    Ok(value.and_then(|value| Fingerprint::parse(&value)))
+}
+
+/// Tells the shard until it has heard; `None` if it never does.
 async fn tell(
     env: &Env,
     config: &Config,
     dispatch: &Dispatch,
-    completion: ShardRequest,
+    message: &ShardRequest,
 ) -> Result<Option<Response>> {
     let operation = Identity::parse(&dispatch.operation)
         .ok_or_else(|| Error::from("a dispatch without an operation"))?;
-    for pause_ms in TELL_AGAIN_MS {
-        if pause_ms > 0 {
-            Delay::from(Duration::from_millis(pause_ms)).await;
-        }
-        let stub = gate::stub(env, config, &operation)?;
-        let request = completion.build("shard")?;
-        match within(STORE_DEADLINE_MS, stub.fetch_with_request(request)).await {
+    let began_ms = Date::now().as_millis();
+    let mut pauses = TELL_AGAIN_MS.iter();
+    let mut pause_ms = 0;
+    while Date::now().as_millis() - began_ms < HARD_TIMEOUT_MS {
+        let stub = shards::stub(env, config, &operation)?;
+        let told = within(STORE_DEADLINE_MS, stub.fetch_with_request(message.build()?)).await;
+        match told {
             Some(Ok(response)) if response.status_code() == 200 => return Ok(Some(response)),
             Some(Ok(response)) => {
                 worker::console_error!("completion: status {}", response.status_code());
             }
             Some(Err(error)) => worker::console_error!("completion: {error}"),
-            None => worker::console_error!("completion: no answer within {STORE_DEADLINE_MS} ms"),
+            None => {
+                worker::console_error!("completion: no answer within {STORE_DEADLINE_MS} ms");
+            }
         }
+        pause_ms = *pauses.next().unwrap_or(&pause_ms);
+        Delay::from(Duration::from_millis(pause_ms)).await;
     }
+    worker::console_error!(
+        "{} attempt {}: its shard could not be told",
+        dispatch.operation,
+        dispatch.attempt
+    );
     Ok(None)
-}
-
-impl Received {
-    fn into_response(self, headers: Headers) -> Response {
-        let response = ResponseBuilder::new()
-            .with_status(self.status)
-            .with_headers(headers);
-        match self.body.byte_length() {
-            0 => response.empty(),
-            _ => response.fixed(js_sys::Uint8Array::new(&self.body).to_vec()),
-        }
-    }
 }

@@ -3,86 +3,92 @@
 use oncegate_core::header;
 use oncegate_core::identity::Identity;
 use oncegate_core::key::{Key, KeyKind};
+use oncegate_core::policy::Route;
 use oncegate_core::problem::{Code, Problem};
-use worker::{Env, Method, Request, Response, Result};
+use worker::{Env, Method, Response, Result};
 
-use crate::answer;
 use crate::config::Config;
-use crate::gate;
+use crate::gate::Arrived;
 use crate::message::{Cancel, Look, ToShard};
+use crate::{answer, protect, shards};
 
-/// Everything below this prefix belongs to the gate and never reaches the origin.
-pub(crate) const PREFIX: &str = "/.oncegate/";
-
-pub(crate) async fn handle(
-    request: &Request,
-    path: &str,
-    env: &Env,
-    config: &Config,
-) -> Result<Response> {
-    match (request.method(), path) {
+pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
+    match (&arrived.method, arrived.raw_path.as_str()) {
         (Method::Get, "/.oncegate/v1/health") => {
             Response::from_json(&serde_json::json!({ "status": "ok" }))
         }
-        (Method::Get, "/.oncegate/v1/operations") => look(request, env, config).await,
-        (Method::Post, "/.oncegate/v1/operations/cancel") => cancel(request, env, config).await,
-        _ => Response::error(
-            "There is no such endpoint; docs/protocol.md lists them.",
-            404,
-        ),
+        (Method::Get, "/.oncegate/v1/operations") => look(arrived, env, config).await,
+        (Method::Post, "/.oncegate/v1/operations/cancel") => cancel(arrived, env, config).await,
+        _ => answer::problem(&Problem::new(Code::EndpointUnknown)),
     }
 }
 
 /// What became of a key.
-async fn look(request: &Request, env: &Env, config: &Config) -> Result<Response> {
-    let key = match key(request)? {
-        Ok(key) => key,
+async fn look(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
+    let operation = match question(arrived, config)? {
+        Ok(question) => question.operation,
         Err(problem) => return answer::problem(&problem),
     };
-    let operation = identity(request, config, &key)?;
     let look = Look {
         operation: operation.reference(),
     };
-    gate::ask(env, config, &operation, &ToShard::Look(look)).await
+    shards::ask(env, config, &operation, &ToShard::Look(look)).await
 }
 
 /// Makes a key dead, unless its operation was executed.
-async fn cancel(request: &Request, env: &Env, config: &Config) -> Result<Response> {
-    let key = match key(request)? {
-        Ok(key) => key,
+async fn cancel(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
+    let question = match question(arrived, config)? {
+        Ok(question) => question,
         Err(problem) => return answer::problem(&problem),
     };
-    let url = request.url()?;
-    let named = url.query_pairs().find(|(name, _)| name == "route");
+    let Question {
+        operation,
+        key,
+        route,
+    } = question;
+    let kind = match route.generates_key() {
+        true => KeyKind::Generated,
+        false => KeyKind::Client,
+    };
+    let cancel = Cancel {
+        operation: operation.reference(),
+        key: key.to_header(),
+        kind,
+        terms: route.terms,
+        client_timeout_ms: route.client_timeout_ms,
+    };
+    shards::ask(env, config, &operation, &ToShard::Cancel(cancel)).await
+}
+
+/// A question about a key: it names the key and, if there are several, the route.
+struct Question<'a> {
+    operation: Identity,
+    key: Key,
+    route: &'a Route,
+}
+
+fn question<'a>(
+    arrived: &Arrived,
+    config: &'a Config,
+) -> Result<std::result::Result<Question<'a>, Problem>> {
+    let named = arrived.url.query_pairs().find(|(name, _)| name == "route");
     let Some(route) = config
         .policy
         .route(named.as_ref().map(|(_, name)| name.as_ref()))
     else {
-        return answer::problem(&Problem::new(Code::RouteUnknown));
+        return Ok(Err(Problem::new(Code::RouteUnknown)));
     };
-    let operation = identity(request, config, &key)?;
-    let cancel = Cancel {
-        operation: operation.reference(),
-        key: key.to_header(),
-        kind: KeyKind::Client,
-        terms: route.terms,
-        client_timeout_ms: route.client_timeout_ms,
-    };
-    gate::ask(env, config, &operation, &ToShard::Cancel(cancel)).await
-}
-
-fn key(request: &Request) -> Result<std::result::Result<Key, Problem>> {
-    let Some(value) = request.headers().get(header::IDEMPOTENCY_KEY)? else {
+    let Some(value) = arrived.request.headers().get(header::IDEMPOTENCY_KEY)? else {
         return Ok(Err(Problem::new(Code::KeyMissing)));
     };
-    Ok(Key::parse(&value).map_err(|error| Problem::new(Code::KeyInvalid).because(error)))
-}
-
-fn identity(request: &Request, config: &Config, key: &Key) -> Result<Identity> {
-    let scope = gate::scope(request)?;
-    Ok(Identity::of_key(
-        config.identity_secret.as_bytes(),
-        &scope,
+    let key = match Key::parse(&value) {
+        Ok(key) => key,
+        Err(error) => return Ok(Err(Problem::new(Code::KeyInvalid).because(error))),
+    };
+    let operation = protect::identity(arrived, config, route, &key);
+    Ok(Ok(Question {
+        operation,
         key,
-    ))
+        route,
+    }))
 }

@@ -1,7 +1,7 @@
 //! The requests with which a shard sends a courier.
 
 use oncegate_core::fingerprint::Fingerprint;
-use oncegate_core::operation::Inquiry;
+use oncegate_core::operation::{Inquiry, Terms};
 use worker::{Headers, Method, Request, RequestInit, Result};
 
 use crate::config::Config;
@@ -19,6 +19,7 @@ pub(crate) fn attempt(
     request: &Request,
     claim: &Claim,
     attempt: u32,
+    terms: &Terms,
     config: &Config,
 ) -> Result<Request> {
     let url = request.inner().url();
@@ -29,7 +30,7 @@ pub(crate) fn attempt(
         kind: claim.kind,
         fingerprint: claim.fingerprint,
         attempt,
-        terms: claim.terms,
+        terms: *terms,
         path_and_query: path_and_query(&url).to_owned(),
     };
     let headers = request.headers().clone();

@@ -1,6 +1,9 @@
 //! Which header fields pass, in which direction (rules K6 and P5).
 
+use oncegate_core::header::{IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED, IDEMPOTENCY_STATUS};
 use worker::{Headers, Result};
+
+use crate::gate::Arrived;
 
 /// Never forwarded, in either direction: they speak of one connection, not of the message.
 const HOP_BY_HOP: [&str; 9] = [
@@ -30,29 +33,17 @@ const REPLAYED: [&str; 8] = [
 
 /// What a client sent, without what must not reach the origin. `protected` requests also lose
 /// conditions and ranges: the origin must do the same on every attempt.
-pub(crate) fn towards_origin(
-    received: &Headers,
-    url: &worker::Url,
-    protected: bool,
-) -> Result<Headers> {
-    let named = connection_options(received)?;
-    let headers = Headers::new();
-    for (name, value) in received.entries() {
-        let dropped = HOP_BY_HOP.contains(&name.as_str())
-            || named.contains(&name)
-            || name.starts_with("oncegate-")
-            || matches!(name.as_str(), "host" | "expect" | "content-length")
-            || (protected && is_conditional(&name));
-        if !dropped {
-            headers.append(&name, &value)?;
-        }
-    }
+pub(crate) fn towards_origin(arrived: &Arrived, protected: bool) -> Result<Headers> {
+    let received = arrived.request.headers();
+    let headers = without(received, |name| {
+        matches!(name, "host" | "expect" | "content-length") || (protected && is_conditional(name))
+    })?;
     if protected {
         // A coded answer would be decoded on its way through, and not be the origin's bytes.
         headers.set("accept-encoding", "identity")?;
     }
-    headers.set("x-forwarded-host", url.authority())?;
-    headers.set("x-forwarded-proto", url.scheme())?;
+    headers.set("x-forwarded-host", arrived.url.authority())?;
+    headers.set("x-forwarded-proto", arrived.url.scheme())?;
     match received.get("cf-connecting-ip")? {
         Some(address) => headers.set("x-forwarded-for", &address)?,
         None => headers.delete("x-forwarded-for")?,
@@ -60,16 +51,29 @@ pub(crate) fn towards_origin(
     Ok(headers)
 }
 
-/// What the origin answered, without what speaks of its connection.
+/// What the origin answered, without what speaks of its connection or in the gate's name.
 pub(crate) fn towards_client(received: &Headers) -> Result<Headers> {
+    without(received, |name| {
+        matches!(
+            name,
+            "content-length" | IDEMPOTENCY_REPLAYED | IDEMPOTENCY_STATUS
+        )
+    })
+}
+
+/// Without hop-by-hop fields, the gate's own, and those that `dropped` names. Some origins take `_`
+/// for `-`, so names are compared as they do.
+fn without(received: &Headers, dropped: impl Fn(&str) -> bool) -> Result<Headers> {
     let named = connection_options(received)?;
     let headers = Headers::new();
     for (name, value) in received.entries() {
-        let dropped = HOP_BY_HOP.contains(&name.as_str())
+        let read_as = name.replace('_', "-");
+        let is_dropped = HOP_BY_HOP.contains(&read_as.as_str())
+            || read_as.starts_with("oncegate-")
+            || (read_as == IDEMPOTENCY_KEY && read_as != name)
             || named.contains(&name)
-            || name.starts_with("oncegate-")
-            || name == "content-length";
-        if !dropped {
+            || dropped(&read_as);
+        if !is_dropped {
             headers.append(&name, &value)?;
         }
     }

@@ -22,26 +22,49 @@ mod errand;
 mod gate;
 mod headers;
 mod message;
+mod protect;
 mod proxy;
 mod shard;
+mod shards;
 mod store;
 mod waiters;
 
-use worker::{Context, Env, Request, Response, Result, event};
+use futures_channel::oneshot;
+use worker::{Context, Env, Error, Request, Response, Result, event};
 
 use crate::config::Config;
+use crate::message::Dispatch;
 
 #[event(fetch)]
-async fn fetch(request: Request, env: Env, _: Context) -> Result<Response> {
+async fn fetch(request: Request, env: Env, context: Context) -> Result<Response> {
     let config = match Config::load(&env) {
         Ok(config) => config,
         Err(error) => {
             worker::console_error!("configuration: {error}");
-            return answer::misconfigured(&error);
+            return answer::misconfigured();
         }
     };
     match message::open(request.headers(), &config)? {
-        Some(dispatch) => courier::run(request, dispatch, &env, &config).await,
+        Some(dispatch) => send_courier(request, dispatch, env, config, &context).await,
         None => gate::handle(request, &env, &config).await,
     }
+}
+
+/// Runs a courier so that it outlives the shard that called it: a shard is replaced with every deploy.
+async fn send_courier(
+    request: Request,
+    dispatch: Dispatch,
+    env: Env,
+    config: std::rc::Rc<Config>,
+    context: &Context,
+) -> Result<Response> {
+    let (sender, receiver) = oneshot::channel();
+    context.wait_until(async move {
+        let answer = courier::run(request, dispatch, &env, &config).await;
+        // The shard may be gone; the record has the answer.
+        drop(sender.send(answer));
+    });
+    receiver
+        .await
+        .map_err(|_| Error::from("the courier is gone"))?
 }

@@ -106,6 +106,8 @@ pub(crate) enum Reply {
     Answered {
         status: u16,
         outcome: Option<String>,
+        /// What the answer is about, if a ledger says that it is about another request.
+        recorded: Option<Fingerprint>,
         /// Whether the message carries the answer for the record.
         storable: bool,
     },
@@ -116,7 +118,7 @@ pub(crate) enum Reply {
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Completed {
     pub(crate) view: View,
-    /// Another attempt's answer counts.
+    /// The record's answer counts, not the attempt's.
     pub(crate) superseded: bool,
 }
 
@@ -135,6 +137,8 @@ pub(crate) struct Seen {
     pub(crate) safe_new_key: bool,
     pub(crate) attempts: u32,
     pub(crate) unsettled: u32,
+    /// Proof contradicts the record.
+    pub(crate) disputed: bool,
 }
 
 impl Seen {
@@ -148,6 +152,7 @@ impl Seen {
                 safe_new_key: view.safe_new_key,
                 attempts: view.attempts,
                 unsettled: view.unsettled,
+                disputed: view.disputed,
             },
             // Never seen is not "did not happen": a delayed copy may still arrive (rule I8).
             None => Self {
@@ -157,6 +162,7 @@ impl Seen {
                 safe_new_key: false,
                 attempts: 0,
                 unsettled: 0,
+                disputed: false,
             },
         }
     }

@@ -1,26 +1,25 @@
 //! What is not protected passes to the origin as it is.
 
 use oncegate_core::problem::{Code, Problem};
-use worker::{Fetch, Request, RequestInit, RequestRedirect, Response, Result};
+use wasm_bindgen::JsValue;
+use worker::{Fetch, Method, Request, RequestInit, RequestRedirect, Response, Result};
 
 use crate::config::Config;
+use crate::gate::Arrived;
 use crate::{answer, headers};
 
+/// Passes a request on, with this body: a stream, or bytes.
 pub(crate) async fn pass(
-    request: &Request,
-    path_and_query: &str,
+    arrived: &Arrived,
+    body: Option<JsValue>,
     config: &Config,
 ) -> Result<Response> {
     let mut init = RequestInit::new();
-    init.with_method(request.method())
-        .with_headers(headers::towards_origin(
-            request.headers(),
-            &request.url()?,
-            false,
-        )?)
-        .with_body(request.inner().body().map(Into::into))
+    init.with_method(arrived.method.clone())
+        .with_headers(headers::towards_origin(arrived, false)?)
+        .with_body(body)
         .with_redirect(RequestRedirect::Manual);
-    let url = format!("{}{path_and_query}", config.origin_url);
+    let url = format!("{}{}", config.origin_url, arrived.path_and_query);
     match Fetch::Request(Request::new_with_init(&url, &init)?)
         .send()
         .await
@@ -28,7 +27,15 @@ pub(crate) async fn pass(
         Ok(response) => Ok(response),
         Err(error) => {
             worker::console_error!("proxy: {error}");
-            answer::problem(&Problem::new(Code::OriginUnreachable))
+            answer::problem(&lost(&arrived.method))
         }
+    }
+}
+
+/// The platform cannot tell whether the origin was reached, so a request with an effect may have had it.
+fn lost(method: &Method) -> Problem {
+    match method {
+        Method::Get | Method::Head | Method::Options => Problem::new(Code::OriginUnreachable),
+        _ => Problem::unkeyed(),
     }
 }

@@ -14,16 +14,17 @@ use oncegate_core::outcome::Outcome;
 use oncegate_core::problem::Code;
 use oncegate_core::{header, proof};
 use worker::{
-    Date, DurableObject, Env, Error, Request, Response, ResponseBuilder, Result, durable_object,
+    Date, DurableObject, Env, Error, Fetcher, Request, Response, ResponseBuilder, Result,
+    durable_object,
 };
 
 use crate::answer::{Answer, Mark};
 use crate::config::Config;
 use crate::courier::SUPERSEDED;
 use crate::errand;
-use crate::gate::within;
 use crate::headers;
 use crate::message::{self, Cancel, Claim, Completed, Completion, Heard, Reply, Seen, ToShard};
+use crate::shards::within;
 use crate::store::Store;
 use crate::waiters::{News, Waiters};
 
@@ -31,8 +32,8 @@ use crate::waiters::{News, Waiters};
 #[durable_object]
 pub struct Shard(Rc<Inner>);
 
-// A panic in one call leaves cells and tables as they are between two statements: nothing in memory
-// is load-bearing, and the runtime rolls back what was not yet durable.
+// A panic leaves cells and rows as they are between two statements: nothing in memory is load-bearing,
+// and each row is written by one statement.
 impl UnwindSafe for Shard {}
 impl RefUnwindSafe for Shard {}
 
@@ -78,66 +79,62 @@ impl Inner {
             Operation::arrive(record, now_ms, claim.kind, claim.terms, claim.fingerprint);
         match admission {
             Admission::Dispatch(attempt) => {
+                // What can fail comes before the write: a row that says "dispatched" must be true.
+                let (courier, config) = (self.courier()?, self.config()?);
+                let call = errand::attempt(request, claim, attempt, record.terms(), &config)?;
                 self.store(now_ms)?.write(&operation, record, None)?;
-                let answer = self.dispatch(request, claim, attempt)?;
+                let answer = self.dispatch(courier, call, claim, attempt);
                 match within(claim.client_timeout_ms, answer).await {
-                    Some(Ok(response)) if !response.headers().has(SUPERSEDED)? => Ok(response),
-                    _ => self.record_answer(claim),
+                    Some(Ok(response)) => Ok(response),
+                    _ => self.record_answer(claim, Asker::First),
                 }
             }
             Admission::Wait { lease_ends_ms } => {
                 let wait_ms = claim.wait_ms.min(lease_ends_ms.saturating_sub(now_ms));
-                let news = self.waiters.join(operation);
+                let mark = Mark::new(&claim.operation, record.terms());
+                let news = self.waiters.join(operation, claim.fingerprint);
                 match within(wait_ms, news).await {
-                    Some(Ok(News::Answer(answer, status))) => mark(claim).again(&answer, status),
-                    _ => self.record_answer(claim),
+                    Some(Ok(News::Answer(_, answer, status))) => mark.again(&answer, status),
+                    _ => self.record_answer(claim, Asker::Waiter),
                 }
             }
             Admission::Replay | Admission::Turn(_) => {
-                self.answer(now_ms, claim, &operation, &record, admission)
+                self.answer(now_ms, claim, &operation, &record, admission, Asker::Waiter)
             }
         }
     }
 
-    /// Starts the courier of an attempt. Its answer goes to the receiver, if somebody still waits.
+    /// Starts the courier of an attempt. Its answer goes to the receiver, if somebody still waits and
+    /// it is the one that counts.
     fn dispatch(
         self: &Rc<Self>,
-        request: &Request,
+        courier: Fetcher,
+        call: Request,
         claim: &Claim,
         attempt: u32,
-    ) -> Result<oneshot::Receiver<Response>> {
-        let config = Config::load(&self.env).map_err(|error| Error::from(error.to_string()))?;
-        let call = errand::attempt(request, claim, attempt, &config)?;
+    ) -> oneshot::Receiver<Response> {
+        let (sender, receiver) = oneshot::channel();
+        let shard = Rc::clone(self);
         let lost = Completion {
             operation: claim.operation.clone(),
             attempt,
             reply: Reply::Lost,
         };
-        let shard = Rc::clone(self);
-        self.send_courier(call, move |error| {
-            worker::console_error!("courier of {} attempt {attempt}: {error}", lost.operation);
-            if let Err(error) = shard.complete(&lost, None) {
-                worker::console_error!("completion: {error}");
-            }
-        })
-    }
-
-    /// A courier lives on when the request that started it is gone.
-    fn send_courier(
-        &self,
-        call: Request,
-        on_error: impl FnOnce(Error) + 'static,
-    ) -> Result<oneshot::Receiver<Response>> {
-        let courier = self.env.service("COURIER")?;
-        let (sender, receiver) = oneshot::channel();
         self.state.wait_until(async move {
             match courier.fetch_request(call).await {
-                // Nobody waits any more: the record has the answer.
-                Ok(response) => drop(sender.send(response)),
-                Err(error) => on_error(error),
+                Ok(response) if says_see_record(&response) => {}
+                // Nobody may wait any more: the record has the answer.
+                Ok(response) if is_marked(&response) => drop(sender.send(response)),
+                answered => {
+                    let fault = answered.map(|response| response.status_code());
+                    worker::console_error!("{} attempt {attempt}: {fault:?}", lost.operation);
+                    if let Err(error) = shard.complete(&lost, None) {
+                        worker::console_error!("completion: {error}");
+                    }
+                }
             }
         });
-        Ok(receiver)
+        receiver
     }
 
     /// Makes a key dead, unless it is too late; says what became of it.
@@ -149,27 +146,34 @@ impl Inner {
         match cancellation {
             Cancellation::Decided => self.store(now_ms)?.write(&operation, record, None)?,
             Cancellation::Ask(inquiry) => {
-                let config =
-                    Config::load(&self.env).map_err(|error| Error::from(error.to_string()))?;
+                let config = self.config()?;
                 let call = errand::cancel(cancel, inquiry, &config)?;
-                let asked = self.send_courier(call, |error| {
-                    worker::console_error!("courier of a cancellation: {error}");
-                })?;
-                // Answered, lost or late: what counts is in the record.
-                within(cancel.client_timeout_ms, asked).await;
+                self.ask_ledger(self.courier()?, call, cancel.client_timeout_ms)
+                    .await;
             }
         }
         self.cancelled(cancel, &operation)
+    }
+
+    /// Sends a courier to the ledger and waits for it. Answered, lost or late: what counts is in the
+    /// record.
+    async fn ask_ledger(&self, courier: Fetcher, call: Request, limit_ms: u64) {
+        let (sender, receiver) = oneshot::channel();
+        self.state.wait_until(async move {
+            if let Err(error) = courier.fetch_request(call).await {
+                worker::console_error!("courier of a cancellation: {error}");
+            }
+            // Who has given up hears nothing.
+            let _ = sender.send(());
+        });
+        within(limit_ms, receiver).await;
     }
 
     /// What is said to who wanted to cancel: the operation if it is closed, else that it is open.
     fn cancelled(&self, cancel: &Cancel, operation: &Identity) -> Result<Response> {
         let now_ms = Date::now().as_millis();
         let record = self.store(now_ms)?.read(now_ms, operation)?;
-        let mark = Mark {
-            operation: &cancel.operation,
-            key_ttl_ms: cancel.terms.key_ttl_ms,
-        };
+        let mark = Mark::new(&cancel.operation, &cancel.terms);
         let view = record.map(|record| record.view(now_ms));
         let code = match view.map(|view| view.state) {
             Some(State::Cancelled | State::Executed | State::Refused) => {
@@ -213,19 +217,19 @@ impl Inner {
         let record = store
             .read(now_ms, &operation)?
             .ok_or_else(|| Error::from("a completion without a record"))?;
-        let settling = Settling {
-            attempt: completion.attempt,
-            reply: completion.reply.as_core(),
-            storable: answer.is_some(),
-        };
+        let settling = completion.settling(answer.is_some());
         let (record, settled) = record.settle(now_ms, settling);
-        let view = record.view(now_ms);
+        let (view, fingerprint) = (record.view(now_ms), record.fingerprint());
+        if view.disputed {
+            let reference = &completion.operation;
+            worker::console_error!("{reference}: executed, although it was said not to be");
+        }
         let stored = answer.as_ref().filter(|_| settled.store);
         store.write(&operation, record, stored)?;
         if view.state != State::Dispatched {
-            let news = match answer {
-                Some(answer) if !settled.superseded => {
-                    News::Answer(Rc::new(answer), view.state.status())
+            let news = match (answer, fingerprint) {
+                (Some(answer), Some(fingerprint)) if settled.share => {
+                    News::Answer(fingerprint, Rc::new(answer), view.state.status())
                 }
                 _ => News::Record,
             };
@@ -250,7 +254,7 @@ impl Inner {
     }
 
     /// The record's answer for a request that has waited. It never starts an attempt (rule I4).
-    fn record_answer(&self, claim: &Claim) -> Result<Response> {
+    fn record_answer(&self, claim: &Claim, asker: Asker) -> Result<Response> {
         let now_ms = Date::now().as_millis();
         let operation = identity(&claim.operation)?;
         let record = self
@@ -258,7 +262,7 @@ impl Inner {
             .read(now_ms, &operation)?
             .ok_or_else(|| Error::from("an operation without a record"))?;
         let (_, admission) = record.clone().admit(now_ms, claim.fingerprint);
-        self.answer(now_ms, claim, &operation, &record, admission)
+        self.answer(now_ms, claim, &operation, &record, admission, asker)
     }
 
     fn answer(
@@ -268,47 +272,83 @@ impl Inner {
         operation: &Identity,
         record: &Operation,
         admission: Admission,
+        asker: Asker,
     ) -> Result<Response> {
+        let mark = Mark::new(&claim.operation, record.terms());
         let view = record.view(now_ms);
-        match admission {
-            Admission::Dispatch(_) => mark(claim).problem(now_ms, Code::OutcomeUnknown, &view),
+        let code = match admission {
+            // What is on record may be another request's: of this one nothing is known.
+            Admission::Dispatch(_) => {
+                let unsent = view.of_unsent();
+                return mark.problem(now_ms, Code::OutcomeUnknown, &unsent);
+            }
             Admission::Replay => {
                 let answer = self.store(now_ms)?.answer(operation)?;
-                mark(claim).again(&answer, view.state.status())
+                return mark.again(&answer, view.state.status());
             }
-            Admission::Turn(turn) => mark(claim).problem(now_ms, turn.into(), &view),
-            Admission::Wait { .. } => mark(claim).problem(now_ms, Code::InProgress, &view),
+            Admission::Turn(turn) => Code::from(turn),
+            Admission::Wait { .. } => Code::InProgress,
+        };
+        match (code, asker) {
+            (Code::OutcomeUnknown, Asker::First) => mark.lost(now_ms, 502, &view),
+            _ => mark.problem(now_ms, code, &view),
         }
+    }
+
+    fn courier(&self) -> Result<Fetcher> {
+        self.env.service("COURIER")
+    }
+
+    fn config(&self) -> Result<Rc<Config>> {
+        Config::load(&self.env).map_err(|error| Error::from(error.to_string()))
     }
 
     fn store(&self, now_ms: u64) -> Result<&Store> {
         if let Some(store) = self.store.get() {
             return Ok(store);
         }
-        let store = Store::open(self.state.storage().sql(), now_ms)?;
+        let store = Store::open(&self.state.storage(), now_ms)?;
         Ok(self.store.get_or_init(|| store))
     }
 }
 
-impl Reply {
-    fn as_core(&self) -> proof::Reply<'_> {
-        match self {
-            Self::Answered {
-                status, outcome, ..
-            } => proof::Reply::Answered {
-                status: *status,
-                outcome: outcome.as_deref(),
-            },
-            Self::Lost => proof::Reply::Lost,
+/// Who is answered: the request whose attempt it is, or another one.
+#[derive(Clone, Copy)]
+enum Asker {
+    First,
+    Waiter,
+}
+
+impl Completion {
+    fn settling(&self, storable: bool) -> Settling<'_> {
+        let (reply, recorded) = match &self.reply {
+            Reply::Answered {
+                status,
+                outcome,
+                recorded,
+                ..
+            } => {
+                let (status, outcome) = (*status, outcome.as_deref());
+                (proof::Reply::Answered { status, outcome }, *recorded)
+            }
+            Reply::Lost => (proof::Reply::Lost, None),
+        };
+        Settling {
+            attempt: self.attempt,
+            reply,
+            storable,
+            recorded,
         }
     }
 }
 
-fn mark(claim: &Claim) -> Mark<'_> {
-    Mark {
-        operation: &claim.operation,
-        key_ttl_ms: claim.terms.key_ttl_ms,
-    }
+fn says_see_record(response: &Response) -> bool {
+    response.headers().has(SUPERSEDED).unwrap_or(false)
+}
+
+/// A courier marks its answers with the operation; nobody else who may answer in its place does.
+fn is_marked(response: &Response) -> bool {
+    response.headers().has(header::OPERATION).unwrap_or(false)
 }
 
 fn identity(reference: &str) -> Result<Identity> {

@@ -5,14 +5,16 @@
 //! table is dropped whole. So a first execution costs two row writes over its whole life, a replay
 //! none, and expiry is free. Rows that are not settled are kept without end (rule I5).
 //!
-//! Atomicity: every method is synchronous, and the runtime makes all writes between two awaits one
-//! transaction.
+//! Atomicity: every method is synchronous, and the runtime lets nothing leave before its writes are
+//! durable. Where one statement more or less would matter, they are one transaction.
 
 use std::cell::Cell;
+use std::panic::AssertUnwindSafe;
 
 use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Operation, Stored};
-use worker::{Error, Result, SqlStorage, SqlStorageValue};
+use wasm_bindgen::prelude::*;
+use worker::{Error, Result, SqlStorage, SqlStorageValue, Storage};
 
 use crate::answer::Answer;
 
@@ -24,20 +26,36 @@ const SCHEMA_VERSION: u64 = 1;
 /// Later than any time: a row that is kept until it settles. Exact in a JavaScript number.
 const FOREVER_MS: u64 = (1 << 53) - 1;
 
+#[wasm_bindgen]
+extern "C" {
+    type TransactionalStorage;
+
+    #[wasm_bindgen(method, catch, js_name = transactionSync)]
+    fn transaction_sync(
+        this: &TransactionalStorage,
+        closure: &mut dyn FnMut() -> std::result::Result<(), JsValue>,
+    ) -> std::result::Result<(), JsValue>;
+}
+
 pub(crate) struct Store {
     sql: SqlStorage,
+    storage: TransactionalStorage,
     /// The span that the tables are in.
     span: Cell<u64>,
 }
 
 impl Store {
-    pub(crate) fn open(sql: SqlStorage, now_ms: u64) -> Result<Self> {
+    pub(crate) fn open(storage: &Storage, now_ms: u64) -> Result<Self> {
+        let sql = storage.sql();
         sql.exec(
             "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
             None,
         )?;
         let store = Self {
             sql,
+            storage: AsRef::<JsValue>::as_ref(storage.as_raw())
+                .clone()
+                .unchecked_into(),
             span: Cell::new(0),
         };
         match store.meta("version")? {
@@ -108,6 +126,7 @@ impl Store {
         answer: Option<&Answer>,
     ) -> Result<()> {
         self.bring_forward(operation)?;
+        let has_answer = record.has_stored_answer();
         let keep_until_ms = record.keep_until_ms().unwrap_or(FOREVER_MS).min(FOREVER_MS);
         let mut values = vec![
             id(operation),
@@ -115,10 +134,18 @@ impl Store {
             SqlStorageValue::try_from_i64(keep_until_ms.cast_signed())?,
         ];
         let Some(answer) = answer else {
+            // Bytes that the record does not speak of are nobody's answer any more.
+            let forget = if has_answer {
+                ""
+            } else {
+                ", status = NULL, headers = NULL, body = NULL"
+            };
             self.sql.exec(
-                "INSERT INTO operations (id, record, keep_until_ms) VALUES (?, ?, ?)
-                 ON CONFLICT (id) DO UPDATE
-                 SET record = excluded.record, keep_until_ms = excluded.keep_until_ms",
+                &format!(
+                    "INSERT INTO operations (id, record, keep_until_ms) VALUES (?, ?, ?)
+                     ON CONFLICT (id) DO UPDATE
+                     SET record = excluded.record, keep_until_ms = excluded.keep_until_ms{forget}"
+                ),
                 values,
             )?;
             return Ok(());
@@ -153,23 +180,32 @@ impl Store {
     fn turn(&self, now_ms: u64) -> Result<()> {
         let span = now_ms / SPAN_MS;
         let spans_over = span.saturating_sub(self.span.get());
-        // After two turns both tables hold what was kept of the earlier spans.
-        for _ in 0..spans_over.min(2) {
-            self.sql.exec(
-                "INSERT OR IGNORE INTO operations
-                 SELECT * FROM operations_earlier WHERE keep_until_ms > ?",
-                vec![SqlStorageValue::try_from_i64(now_ms.cast_signed())?],
-            )?;
-            self.sql.exec("DROP TABLE operations_earlier", None)?;
-            self.sql
-                .exec("ALTER TABLE operations RENAME TO operations_earlier", None)?;
-            self.create("operations")?;
+        if spans_over == 0 {
+            return Ok(());
         }
-        if spans_over > 0 {
-            self.set_meta("span", span)?;
-            self.span.set(span);
-        }
+        // A turn is some statements, of which none may be left out.
+        let store = AssertUnwindSafe(self);
+        self.storage.transaction_sync(&mut || {
+            // After two turns both tables hold what was kept of the earlier spans.
+            for _ in 0..spans_over.min(2) {
+                store.turn_once(now_ms)?;
+            }
+            Ok(store.set_meta("span", span)?)
+        })?;
+        self.span.set(span);
         Ok(())
+    }
+
+    fn turn_once(&self, now_ms: u64) -> Result<()> {
+        self.sql.exec(
+            "INSERT OR IGNORE INTO operations
+             SELECT * FROM operations_earlier WHERE keep_until_ms > ?",
+            vec![SqlStorageValue::try_from_i64(now_ms.cast_signed())?],
+        )?;
+        self.sql.exec("DROP TABLE operations_earlier", None)?;
+        self.sql
+            .exec("ALTER TABLE operations RENAME TO operations_earlier", None)?;
+        self.create("operations")
     }
 
     fn create(&self, table: &str) -> Result<()> {

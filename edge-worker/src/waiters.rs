@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
+use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::identity::Identity;
 use oncegate_core::outcome::Status;
 
@@ -16,30 +17,47 @@ use crate::answer::Answer;
 /// What a waiter hears.
 #[derive(Clone)]
 pub(crate) enum News {
-    /// The attempt's answer, and the operation's state with it.
-    Answer(Rc<Answer>, Status),
+    /// The answer to this request, and the operation's state with it.
+    Answer(Fingerprint, Rc<Answer>, Status),
     /// The record has changed: read it.
     Record,
 }
 
+/// A request that waits, and what it asks for: only that may be answered to it.
+struct Waiter {
+    fingerprint: Fingerprint,
+    sender: oneshot::Sender<News>,
+}
+
 #[derive(Default)]
-pub(crate) struct Waiters(RefCell<HashMap<Identity, Vec<oneshot::Sender<News>>>>);
+pub(crate) struct Waiters(RefCell<HashMap<Identity, Vec<Waiter>>>);
 
 impl Waiters {
-    pub(crate) fn join(&self, operation: Identity) -> oneshot::Receiver<News> {
+    pub(crate) fn join(
+        &self,
+        operation: Identity,
+        fingerprint: Fingerprint,
+    ) -> oneshot::Receiver<News> {
         let (sender, receiver) = oneshot::channel();
         let mut waiting = self.0.borrow_mut();
-        let senders = waiting.entry(operation).or_default();
-        senders.retain(|sender| !sender.is_canceled());
-        senders.push(sender);
+        let waiters = waiting.entry(operation).or_default();
+        waiters.retain(|waiter| !waiter.sender.is_canceled());
+        waiters.push(Waiter {
+            fingerprint,
+            sender,
+        });
         receiver
     }
 
     pub(crate) fn tell(&self, operation: &Identity, news: &News) {
-        let senders = self.0.borrow_mut().remove(operation);
-        for sender in senders.into_iter().flatten() {
+        let waiters = self.0.borrow_mut().remove(operation);
+        for waiter in waiters.into_iter().flatten() {
+            let heard = match news {
+                News::Answer(of, ..) if *of != waiter.fingerprint => News::Record,
+                news => news.clone(),
+            };
             // One that has given up hears nothing, and that is no error.
-            let _ = sender.send(news.clone());
+            let _ = waiter.sender.send(heard);
         }
     }
 }

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 
-import { clickPay, ending, newCustomer, openShop, startBrowser, startLossyProxy, throttle } from "../support/browser.mjs";
+import { clickPay, ending, newCustomer, openShop, startBrowser, startLossyProxy, throttle, watchOrders } from "../support/browser.mjs";
 import { pause, startStack, until } from "../support/stack.mjs";
 
 const LEASE_MS = 2_000;
@@ -12,6 +12,7 @@ let stack;
 let browser;
 let customer;
 let page;
+let sends;
 
 before(async () => {
   stack = await startStack({ lease_ms: LEASE_MS, wait_ms: 1_000, client_timeout_ms: 1_500 });
@@ -25,12 +26,15 @@ beforeEach(async () => {
   await stack.clear();
   customer = await newCustomer(browser);
   page = customer.page;
+  sends = watchOrders(customer.context);
 });
 afterEach(() => customer.context.close());
 
-/** The page says that it is paid, and the database agrees. */
+/** The page says that it is paid, and when nothing is under way any more, the database agrees. */
 async function paid(orders = 1) {
   await ending(page, "done");
+  await pause(300);
+  await until(() => sends.open, (open) => open === 0);
   assert.deepEqual(stack.rows(), { orders, payments: orders });
 }
 
@@ -45,6 +49,7 @@ test("two clicks in one task", async () => {
   await openShop(page, stack.gate);
   await page.getByTestId("pay").evaluate((button) => (button.click(), button.click()));
   await paid();
+  assert.equal(sends.keys.size, 1);
 });
 
 for (const rate of [1, 20]) {
@@ -69,6 +74,7 @@ test("ten clicks in 200 ms", async () => {
   await openShop(page, stack.gate);
   await clickPay(page, { times: 10, gapMs: 20 });
   await paid();
+  assert.equal(sends.keys.size, 1);
 });
 
 test("Enter twice", async () => {

@@ -189,6 +189,7 @@ test("another request under the same key is turned away, in flight and afterward
   const other = order({ cart: [{ sku: "mug", quantity: 2 }] });
   const during = await send(stack, key, other);
   assert.deepEqual([during.status, during.body.code, during.body.state], [422, "key_reused", "dispatched"]);
+  assert.match(during.body.detail, /do not use another key/);
   await first;
   const afterwards = await send(stack, key, other);
   assert.deepEqual([afterwards.status, afterwards.body.code], [422, "key_reused"]);
@@ -219,6 +220,7 @@ test("k5 other spellings of the path, and method overrides, are refused", async 
   for (const path of ["/orders/", "//orders", "/%6Frders", "/orders;x=1", "/orders%2f"]) {
     assert.equal(await post(path), 400, path);
   }
+  assert.equal(await post("/Orders"), 400, "some origins do not tell capitals from small letters");
   assert.equal(await post("/orders", { "x-http-method-override": "PUT" }), 400);
   assert.deepEqual(stack.rows(), { orders: 0, payments: 0 });
 });
@@ -235,6 +237,16 @@ test("k5 a path with dot segments is the protected one or none", async () => {
     assert.ok(known, `${path}: ${response.statusCode}`);
   }
   assert.ok(stack.rows().orders <= 1);
+});
+
+test("k6 the origin is sent what was signed, however the query is spelled", async () => {
+  const { hostname, port } = new URL(stack.gate);
+  const options = { hostname, port, method: "POST", path: "/orders?ref='x'|%zz", headers: { ...json, "idempotency-key": key } };
+  const response = await new Promise((resolve, reject) =>
+    http.request(options, (response) => resolve(response.resume())).on("error", reject).end(order()),
+  );
+  assert.equal(response.statusCode, 201);
+  assert.equal(response.headers["idempotency-status"], "executed");
 });
 
 test("k6 what a client says in the gate's name is not heard", async () => {

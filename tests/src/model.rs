@@ -73,8 +73,8 @@ pub(crate) enum Body {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Text {
     pub(crate) bytes: Rc<str>,
-    /// The origin's own problem `key_reused`: another fingerprint has the key.
-    pub(crate) key_reused: bool,
+    /// The origin's own problem `key_reused`: this other fingerprint has the key.
+    pub(crate) recorded: Option<Fingerprint>,
 }
 
 /// What a courier gets from the origin.
@@ -120,7 +120,7 @@ impl Response {
             Body::Problem(problem) => (hints(problem), problem.retry_after_ms),
             Body::Text(text) => (
                 attempt::Problem {
-                    key_reused: text.as_ref().is_some_and(|text| text.key_reused),
+                    key_reused: text.as_ref().is_some_and(|text| text.recorded.is_some()),
                     ..attempt::Problem::default()
                 },
                 None,
@@ -138,7 +138,7 @@ impl Response {
     pub(crate) fn text(&self) -> Option<&Text> {
         match &self.body {
             Body::Problem(_) => None,
-            Body::Text(text) => text.as_ref().filter(|text| !text.key_reused),
+            Body::Text(text) => text.as_ref().filter(|text| text.recorded.is_none()),
         }
     }
 }

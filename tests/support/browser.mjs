@@ -18,6 +18,21 @@ export async function newCustomer(browser) {
   return { context, page: await context.newPage() };
 }
 
+/** Watches the orders that a customer's pages send: how many are under way, and under which keys. */
+export function watchOrders(context) {
+  const watched = { open: 0, keys: new Set() };
+  const isOrder = (request) => request.method() === "POST" && new URL(request.url()).pathname === "/orders";
+  context.on("request", (request) => {
+    if (!isOrder(request)) return;
+    watched.open += 1;
+    watched.keys.add(request.headers()["idempotency-key"]);
+  });
+  const ended = (request) => (watched.open -= isOrder(request) ? 1 : 0);
+  context.on("requestfinished", ended);
+  context.on("requestfailed", ended);
+  return watched;
+}
+
 /** Opens the shop and waits until a customer could pay. */
 export async function openShop(page, url) {
   await page.goto(url);

@@ -19,6 +19,17 @@ pub fn field(body: &[u8], name: &str) -> Result<KeyText, KeySourceError> {
         .map_err(|reason| KeySourceError::new(name, reason))
 }
 
+/// Takes the key from a segment of a path, called `name` in the route.
+///
+/// # Errors
+///
+/// [`KeySourceError`] if the segment is empty, not UTF-8, or has a `%` without two digits.
+pub fn segment(encoded: &str, name: &str) -> Result<KeyText, KeySourceError> {
+    decode(encoded.as_bytes(), 0, b'+')
+        .and_then(|value| KeyText::from_utf8(&value))
+        .map_err(|reason| KeySourceError::new(name, reason))
+}
+
 fn find(body: &[u8], wanted: &[u8]) -> Result<Option<Vec<u8>>, Reason> {
     let mut found = None;
     let mut next = 0;
@@ -27,26 +38,26 @@ fn find(body: &[u8], wanted: &[u8]) -> Result<Option<Vec<u8>>, Reason> {
         next += pair.len() + 1;
         let equals = pair.iter().position(|byte| *byte == b'=');
         let name = equals.map_or(pair, |equals| &pair[..equals]);
-        if pair.is_empty() || decode(name, start)? != wanted {
+        if pair.is_empty() || decode(name, start, b' ')? != wanted {
             continue;
         }
         if found.is_some() {
             return Err(Reason::DuplicateField(start + 1));
         }
         let value = equals.map_or(pair.len(), |equals| equals + 1);
-        found = Some(decode(&pair[value..], start + value)?);
+        found = Some(decode(&pair[value..], start + value, b' ')?);
     }
     Ok(found)
 }
 
-/// Decodes what begins at `start` in the body.
-fn decode(encoded: &[u8], start: usize) -> Result<Vec<u8>, Reason> {
+/// Decodes what begins at `start` in the body; `plus` is what a `+` stands for.
+fn decode(encoded: &[u8], start: usize, plus: u8) -> Result<Vec<u8>, Reason> {
     let mut decoded = Vec::new();
     let mut rest = encoded;
     while let [byte, behind @ ..] = rest {
         rest = behind;
         decoded.push(match byte {
-            b'+' => b' ',
+            b'+' => plus,
             b'%' => {
                 let percent = start + encoded.len() - behind.len();
                 rest = behind.get(2..).ok_or(Reason::Percent(percent))?;
@@ -94,7 +105,15 @@ mod tests {
         takes("&&order+id=a=b&&", "a=b");
         takes("order+id=%e8%ae%a2%e5%8d%95", "订单");
         takes("a=100%&order+id=7", "7");
+        assert_eq!(field(b"&&=1&", "").unwrap().as_str(), "1");
         takes("order+i=1&order+id2=2&order+id=3&id=4&%ff=5", "3");
+    }
+
+    #[test]
+    fn k2_a_segment_of_a_path_is_decoded_and_its_plus_is_one() {
+        let key = |encoded| segment(encoded, "id").map(|key| key.as_str().to_string());
+        assert_eq!(key("a+b%20c%2f").as_deref(), Ok("a+b c/"));
+        assert!(key("").is_err() && key("%zz").is_err() && key("%ff").is_err());
     }
 
     #[test]

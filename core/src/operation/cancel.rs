@@ -19,8 +19,7 @@ impl Operation {
         kind: KeyKind,
         terms: Terms,
     ) -> (Self, Cancellation) {
-        let known = record.filter(|record| !record.is_expired(now_ms));
-        let mut record = known.unwrap_or_else(|| Self::blank(now_ms, kind, terms));
+        let mut record = Self::known(record, now_ms, kind, terms);
         let now_ms = record.advance(now_ms);
         if record.state.is_closed() {
             return (record, Cancellation::Decided);
@@ -48,8 +47,7 @@ impl Operation {
         asked_attempt: u32,
         said: Outcome,
     ) -> Option<Self> {
-        let known = record.filter(|record| !record.is_expired(now_ms));
-        let mut record = known.unwrap_or_else(|| Self::blank(now_ms, kind, terms));
+        let mut record = Self::known(record, now_ms, kind, terms);
         let now_ms = record.advance(now_ms);
         let closed = record.state.is_closed();
         match said {
@@ -65,5 +63,12 @@ impl Operation {
             Outcome::InProgress | Outcome::NotExecuted | Outcome::Unknown => return None,
         }
         Some(record)
+    }
+
+    fn known(record: Option<Self>, now_ms: u64, kind: KeyKind, terms: Terms) -> Self {
+        match record {
+            Some(record) if !record.is_expired(now_ms) => record,
+            expired => Self::renew(expired, now_ms, kind, terms),
+        }
     }
 }

@@ -45,6 +45,8 @@ pub struct Operation {
     unsettled: Attempts,
     answer: AnswerMark,
     pub(super) disputed: bool,
+    /// The attempt whose answer closed the operation.
+    settled_by: Option<u32>,
     claimed_ms: u64,
     dispatched_ms: u64,
     settled_ms: u64,
@@ -61,17 +63,17 @@ enum AnswerMark {
 }
 
 impl Operation {
-    /// Claims an absent key. The record is the dispatch record of attempt 1 (I2).
-    pub fn claim(now_ms: u64, kind: KeyKind, terms: Terms, fingerprint: Fingerprint) -> Self {
-        let record = Self {
-            fingerprint: Some(fingerprint),
+    /// A key that counts as absent. Its numbers go on where an expired record ends.
+    pub(super) fn renew(expired: Option<Self>, now_ms: u64, kind: KeyKind, terms: Terms) -> Self {
+        let attempt = expired.map_or(0, |record| record.attempt);
+        Self {
+            attempt,
+            since: attempt + 1,
             ..Self::blank(now_ms, kind, terms)
-        };
-        record.dispatch(now_ms)
+        }
     }
 
-    /// A key that nothing was asked under.
-    pub(super) fn blank(now_ms: u64, kind: KeyKind, terms: Terms) -> Self {
+    fn blank(now_ms: u64, kind: KeyKind, terms: Terms) -> Self {
         Self {
             state: State::Released,
             kind,
@@ -84,6 +86,7 @@ impl Operation {
             unsettled: Attempts::default(),
             answer: AnswerMark::Missing,
             disputed: false,
+            settled_by: None,
             claimed_ms: now_ms,
             dispatched_ms: now_ms,
             settled_ms: now_ms,
@@ -91,7 +94,8 @@ impl Operation {
         }
     }
 
-    /// Takes in a request whose key has this record, or none. An expired record counts as none.
+    /// Takes in a request whose key has this record, or none. An expired record counts as none, but
+    /// for its numbers: a courier may still be on its way with an answer to one of them.
     pub fn arrive(
         record: Option<Self>,
         now_ms: u64,
@@ -101,10 +105,10 @@ impl Operation {
     ) -> (Self, Admission) {
         match record {
             Some(record) if !record.is_expired(now_ms) => record.admit(now_ms, fingerprint),
-            _ => {
-                let record = Self::claim(now_ms, kind, terms, fingerprint);
-                let attempt = record.attempt;
-                (record, Admission::Dispatch(attempt))
+            expired => {
+                let mut record = Self::renew(expired, now_ms, kind, terms);
+                record.fingerprint = Some(fingerprint);
+                record.redispatch(now_ms)
             }
         }
     }
@@ -115,6 +119,10 @@ impl Operation {
         let now_ms = now_ms.max(self.seen_ms);
         if self.fingerprint != Some(fingerprint) {
             return self.admit_other(now_ms, fingerprint);
+        }
+        // The refusal or cancellation on record is not true: it must not be told again.
+        if self.disputed {
+            return self.turn(Turn::ResultUnavailable);
         }
         match self.state_at(now_ms) {
             State::Cancelled => self.turn(Turn::Cancelled),
@@ -137,49 +145,58 @@ impl Operation {
     /// Takes the reply to an attempt. The record has changed and must be stored, with the answer if
     /// [`Settled::store`] says so.
     pub fn settle(mut self, now_ms: u64, settling: Settling<'_>) -> (Self, Settled) {
-        let Settling {
-            attempt,
-            reply,
-            storable,
-        } = settling;
+        let attempt = settling.attempt;
         let now_ms = self.advance(now_ms);
         let others_settled = self.unsettled.others_settled(attempt);
-        let proof = judge(self.terms.origin, reply, others_settled);
+        let proof = judge(self.terms.origin, settling.reply, others_settled);
         let was_open = self.unsettled.contains(attempt);
         if self.state.is_closed() {
             self.unsettled.settle(attempt);
             self.disputed |= proof == Outcome::Executed && self.state != State::Executed;
-            return (
-                self,
-                Settled {
-                    store: false,
-                    superseded: true,
-                },
-            );
+            let settled = Settled {
+                superseded: self.settled_by != Some(attempt),
+                ..Settled::default()
+            };
+            return (self, settled);
         }
         // An attempt that was settled before has nothing more to say, except that it did execute.
         if !was_open && proof != Outcome::Executed {
-            return (
-                self,
-                Settled {
-                    store: false,
-                    superseded: false,
-                },
-            );
+            return (self, Settled::default());
         }
         self.apply(now_ms, attempt, proof);
-        let answers = matches!(self.state, State::Executed | State::Refused);
-        let store = storable && answers && attempt >= self.since;
-        if store {
+        let own = attempt >= self.since && !self.yields_to(settling.recorded);
+        let settled = Settled {
+            store: settling.storable && own && self.has_closed_with_answer(),
+            superseded: !own && self.state.is_closed(),
+            share: own,
+        };
+        if self.state.is_closed() {
+            self.settled_by = own.then_some(attempt);
+        }
+        if settled.store {
             self.answer = AnswerMark::Stored;
         }
-        (
-            self,
-            Settled {
-                store,
-                superseded: false,
-            },
-        )
+        (self, settled)
+    }
+
+    /// A ledger that knows the key under another fingerprint has decided whose key it is: from now on
+    /// this request is the one that reuses it.
+    fn yields_to(&mut self, recorded: Option<Fingerprint>) -> bool {
+        let foreign = recorded.filter(|recorded| self.fingerprint != Some(*recorded));
+        if foreign.is_some() && self.state.is_closed() {
+            self.fingerprint = foreign;
+            self.answer = AnswerMark::Missing;
+        }
+        foreign.is_some()
+    }
+
+    fn has_closed_with_answer(&self) -> bool {
+        matches!(self.state, State::Executed | State::Refused)
+    }
+
+    /// Whether the answer stored with the record is this operation's.
+    pub fn has_stored_answer(&self) -> bool {
+        self.answer == AnswerMark::Stored
     }
 
     /// What may be told about the operation at `now_ms`.
@@ -187,9 +204,10 @@ impl Operation {
         let state = self.state_at(now_ms.max(self.seen_ms));
         View {
             state,
+            disputed: self.disputed,
             executed: match state {
                 State::Executed => Some(true),
-                State::Cancelled | State::Refused => Some(self.disputed),
+                State::Cancelled | State::Refused => Some(false),
                 State::Dispatched | State::Released | State::Unknown => None,
             },
             safe_new_key: self.safe_new_key(),
@@ -231,12 +249,12 @@ impl Operation {
     fn admit_other(mut self, now_ms: u64, fingerprint: Fingerprint) -> (Self, Admission) {
         let generated = self.kind == KeyKind::Generated;
         let spent = self.refused.contains(&fingerprint) || self.refused.len() == MOST_REFUSED;
-        match self.state {
+        match self.state_at(now_ms) {
             // Whatever is asked for: under this key nothing will happen.
             State::Cancelled => return self.turn(Turn::Cancelled),
             State::Refused if generated && spent => return self.turn(Turn::Refused),
             // Another card for the same order (rule P4).
-            State::Refused if generated && !self.disputed => {}
+            State::Refused if generated => {}
             // A fingerprint that was refused under this key is never attempted again.
             State::Released if spent => return self.turn(Turn::Refused),
             // Nothing of the earlier request happened or can: the key is as good as new.
@@ -246,6 +264,7 @@ impl Operation {
         self.fingerprint = Some(fingerprint);
         self.refusal = false;
         self.answer = AnswerMark::Missing;
+        self.settled_by = None;
         self.since = self.attempt + 1;
         self.redispatch(now_ms)
     }
@@ -276,6 +295,10 @@ impl Operation {
 
     pub(super) fn dispatch(mut self, now_ms: u64) -> Self {
         let now_ms = self.advance(now_ms);
+        if self.is_settled() {
+            // No earlier row of the ledger can matter any more: its retention counts from here.
+            self.claimed_ms = now_ms;
+        }
         self.attempt += 1;
         self.unsettled.open(self.attempt);
         self.state = State::Dispatched;
@@ -361,6 +384,7 @@ impl Operation {
     fn state_at(&self, now_ms: u64) -> State {
         match self.state {
             State::Dispatched if now_ms >= self.lease_ends_ms() => State::Unknown,
+            _ if self.disputed => State::Executed,
             state => state,
         }
     }

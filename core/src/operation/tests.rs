@@ -38,12 +38,14 @@ struct Story(Operation);
 
 impl Story {
     fn claimed(origin: Origin, kind: KeyKind) -> Self {
-        Self(Operation::claim(
-            0,
-            kind,
-            terms(origin),
-            fingerprint(CARD_A),
-        ))
+        Self::claimed_at(0, origin, kind)
+    }
+
+    fn claimed_at(now_ms: u64, origin: Origin, kind: KeyKind) -> Self {
+        let (record, admission) =
+            Operation::arrive(None, now_ms, kind, terms(origin), fingerprint(CARD_A));
+        assert_eq!(admission, Admission::Dispatch(1));
+        Self(record)
     }
 
     fn ledger() -> Self {
@@ -61,6 +63,7 @@ impl Story {
             attempt,
             reply,
             storable: true,
+            recorded: None,
         };
         let (record, settled) = self.0.clone().settle(now_ms, settling);
         self.0 = record;
@@ -135,8 +138,14 @@ fn i3_proof_that_contradicts_a_closed_record_sets_disputed() {
     assert!(story.0.view(1).safe_new_key);
     story.says(2, 1, "executed");
     let view = story.0.view(2);
-    assert_eq!((view.state, view.executed), (State::Refused, Some(true)));
-    assert!(!view.safe_new_key);
+    assert_eq!((view.state, view.executed), (State::Executed, Some(true)));
+    assert!(view.disputed && !view.safe_new_key);
+    // The refusal on record is not told again.
+    assert_eq!(
+        story.arrives(3, CARD_A),
+        Admission::Turn(Turn::ResultUnavailable)
+    );
+    assert_eq!(story.arrives(3, CARD_B), Admission::Turn(Turn::KeyReused));
 }
 
 #[test]
@@ -264,6 +273,72 @@ fn k3_an_answer_is_never_replayed_to_another_request() {
 }
 
 #[test]
+fn k3_a_key_that_the_ledger_knows_for_another_request_is_reused() {
+    let mut story = Story::ledger();
+    let settling = Settling {
+        attempt: 1,
+        reply: Reply::Answered {
+            status: 422,
+            outcome: Some("executed"),
+        },
+        storable: true,
+        recorded: Some(fingerprint(CARD_B)),
+    };
+    let (record, settled) = story.0.clone().settle(1, settling);
+    story.0 = record;
+    let expected = Settled {
+        store: false,
+        superseded: true,
+        share: false,
+    };
+    assert_eq!(settled, expected);
+    assert_eq!(story.arrives(2, CARD_A), Admission::Turn(Turn::KeyReused));
+    assert_eq!(
+        story.arrives(2, CARD_B),
+        Admission::Turn(Turn::ResultUnavailable)
+    );
+}
+
+#[test]
+fn i3_a_completion_that_is_told_twice_is_still_the_attempts_own() {
+    let mut story = Story::ledger();
+    assert!(!story.says(1, 1, "executed").superseded);
+    assert!(!story.says(2, 1, "executed").superseded);
+    assert!(story.says(3, 2, "executed").superseded);
+}
+
+#[test]
+fn i3_an_answer_from_before_a_record_expired_is_not_the_answer_of_the_next_one() {
+    let mut story = Story::claimed(Origin::None, KeyKind::Client);
+    story.says(1, 1, "not_executed");
+    let (record, admission) = Operation::arrive(
+        Some(story.0.clone()),
+        8 * DAY_MS,
+        KeyKind::Client,
+        terms(Origin::None),
+        fingerprint(CARD_B),
+    );
+    assert_eq!(admission, Admission::Dispatch(2));
+    story.0 = record;
+    let settled = story.says(8 * DAY_MS + 1, 1, "executed");
+    assert!(!settled.store && !settled.share);
+}
+
+#[test]
+fn a7_the_ledgers_memory_counts_from_the_last_time_that_nothing_was_open() {
+    let mut story = Story::ledger();
+    story.says(1, 1, "not_executed");
+    assert_eq!(story.arrives(6 * DAY_MS, CARD_A), Admission::Dispatch(2));
+    story.replied(6 * DAY_MS, 2, Reply::Lost);
+    assert_eq!(story.arrives(31 * DAY_MS, CARD_A), Admission::Dispatch(3));
+    story.replied(31 * DAY_MS, 3, Reply::Lost);
+    assert_eq!(
+        story.arrives(37 * DAY_MS, CARD_A),
+        Admission::Turn(Turn::Unknown)
+    );
+}
+
+#[test]
 fn p4_another_card_for_the_same_order_starts_a_new_attempt() {
     let mut story = Story::claimed(Origin::Ledger, KeyKind::Generated);
     story.says(1, 1, "refused");
@@ -311,12 +386,7 @@ fn t2_a_settled_record_is_kept_one_key_ttl_after_it_settled() {
 
 #[test]
 fn t2_a_clock_that_steps_back_does_not_lengthen_a_lease() {
-    let mut story = Story(Operation::claim(
-        1_000_000,
-        KeyKind::Client,
-        terms(Origin::Ledger),
-        fingerprint(CARD_A),
-    ));
+    let mut story = Story::claimed_at(1_000_000, Origin::Ledger, KeyKind::Client);
     story.replied(1_000_000 + LEASE_MS, 1, Reply::Lost);
     assert_eq!(story.arrives(5, CARD_A), Admission::Dispatch(2));
     assert_eq!(
@@ -338,6 +408,7 @@ fn an_answer_that_cannot_be_stored_leaves_a_result_that_is_unavailable() {
             attempt: 1,
             reply,
             storable: false,
+            recorded: None,
         },
     );
     story.0 = record;

@@ -128,27 +128,34 @@ pub struct Settling<'a> {
     pub attempt: u32,
     /// What came back.
     pub reply: Reply<'a>,
-    /// Whether the answer can be stored: it is whole and within the size limit, and it answers this
-    /// request (a ledger's answer to *another* fingerprint gives the state, not the answer).
+    /// Whether the answer can be stored: it is whole and within the size limit.
     pub storable: bool,
+    /// What the reply is about, if a ledger says that it is not what was asked for (rule L5): it gives
+    /// the state, not the answer.
+    pub recorded: Option<Fingerprint>,
 }
 
 /// What a reply did to its operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a shell must handle all of it")]
 pub struct Settled {
     /// Store the answer with the record.
     pub store: bool,
-    /// The operation was closed by another attempt: its answer counts, not this one.
+    /// The operation was closed by another attempt, or is another request's: the record's answer
+    /// counts, not this one.
     pub superseded: bool,
+    /// This answer may also be given to those who wait for the operation.
+    pub share: bool,
 }
 
 /// What may be told about an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[expect(clippy::exhaustive_structs, reason = "plain data for one answer")]
 pub struct View {
-    /// The state, with a lease that is over counted as over.
+    /// The state, with a lease that is over counted as over, and *executed* if that is disputed.
     pub state: State,
+    /// Proof contradicts the record: somebody should look at it.
+    pub disputed: bool,
     /// Whether the effect happened; `None` while that is open.
     pub executed: Option<bool>,
     /// Whether a new key is safe (rule I8).
@@ -159,6 +166,23 @@ pub struct View {
     pub unsettled: u32,
     /// When the lease of the open attempt ends, if one is open.
     pub lease_ends_ms: Option<u64>,
+}
+
+impl View {
+    /// What may be told of a request that the record would let through now: what it says of others
+    /// says nothing of this one, which may still be executed.
+    pub fn of_unsent(self) -> Self {
+        let state = match self.state {
+            State::Released => State::Released,
+            _ => State::Unknown,
+        };
+        Self {
+            state,
+            executed: None,
+            safe_new_key: false,
+            ..self
+        }
+    }
 }
 
 /// What to do with a request to cancel.

@@ -6,11 +6,14 @@ use alloc::vec::Vec;
 
 /// A path pattern: `/orders`, `/orders/:id/pay`, `/hooks/*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern(Vec<Segment>);
+pub(super) struct Pattern {
+    exact: Vec<Segment>,
+    loose: Vec<Segment>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Segment {
-    Any,
+    Any(String),
     Literal(String),
     Rest,
 }
@@ -18,61 +21,107 @@ enum Segment {
 impl Pattern {
     /// Reads a pattern; the error says what is wrong with it.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
-        let path = text.strip_prefix('/').ok_or("must begin with '/'")?;
-        if canonical(text) != text && !text.ends_with("/*") {
+        if !text.starts_with('/') {
+            return Err("must begin with '/'");
+        }
+        if canonical(text) != text {
             return Err(
                 "must be in canonical form: no empty or dot segments, no ';', no trailing '/'",
             );
         }
-        let segments: Vec<_> = path
-            .split('/')
-            .map(|segment| match segment {
-                "*" => Segment::Rest,
-                _ if segment.starts_with(':') => Segment::Any,
-                _ => Segment::Literal(segment.into()),
-            })
-            .collect();
-        let rest = segments
-            .iter()
-            .position(|segment| *segment == Segment::Rest);
+        let exact = segments(text);
+        let rest = exact.iter().position(|segment| *segment == Segment::Rest);
         match rest {
-            Some(index) if index + 1 < segments.len() => Err("'*' may only be the last segment"),
-            _ => Ok(Self(segments)),
+            Some(index) if index + 1 < exact.len() => Err("'*' may only be the last segment"),
+            _ => Ok(Self {
+                exact,
+                loose: segments(&loose(text)),
+            }),
         }
     }
 
+    /// Whether the pattern matches `path` as it is spelled.
     pub(super) fn matches(&self, path: &str) -> bool {
-        let Some(path) = path.strip_prefix('/') else {
-            return false;
-        };
-        let mut segments = path.split('/');
-        for pattern in &self.0 {
-            match (pattern, segments.next()) {
-                (Segment::Rest, Some(_)) => return true,
-                (Segment::Any, Some(segment)) if !segment.is_empty() => {}
-                (Segment::Literal(literal), Some(segment)) if literal == segment => {}
-                _ => return false,
-            }
-        }
-        segments.next().is_none()
+        matches(&self.exact, path)
+    }
+
+    /// Whether an origin could read `path` as one that the pattern matches.
+    pub(super) fn may_match(&self, path: &str) -> bool {
+        matches(&self.loose, &loose(path))
+    }
+
+    /// Whether a segment is called `name`.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.exact
+            .iter()
+            .any(|segment| *segment == Segment::Any(name.into()))
+    }
+
+    /// The segment called `name` of a path that matches.
+    pub(super) fn capture<'a>(&self, path: &'a str, name: &str) -> Option<&'a str> {
+        let index = self
+            .exact
+            .iter()
+            .position(|segment| *segment == Segment::Any(name.into()))?;
+        path.strip_prefix('/')?.split('/').nth(index)
     }
 
     /// Whether some path matches both patterns.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
-        let mut pairs = self.0.iter().zip(&other.0);
+        let mut pairs = self.loose.iter().zip(&other.loose);
         let diverge = pairs.find_map(|pair| match pair {
             (Segment::Rest, _) | (_, Segment::Rest) => Some(true),
             (Segment::Literal(one), Segment::Literal(two)) if one != two => Some(false),
             _ => None,
         });
-        diverge.unwrap_or(self.0.len() == other.0.len())
+        diverge.unwrap_or(self.loose.len() == other.loose.len())
     }
 }
 
-/// The form in which a lenient origin may read `path`: encoded unreserved characters and slashes
-/// decoded, parameters, empty and dot segments and a trailing slash removed.
+fn segments(text: &str) -> Vec<Segment> {
+    let segments = text.split('/').skip(1);
+    segments
+        .map(|segment| match (segment, segment.strip_prefix(':')) {
+            ("*", _) => Segment::Rest,
+            (_, Some(name)) => Segment::Any(name.into()),
+            (literal, None) => Segment::Literal(literal.into()),
+        })
+        .collect()
+}
+
+fn matches(pattern: &[Segment], path: &str) -> bool {
+    let Some(path) = path.strip_prefix('/') else {
+        return false;
+    };
+    let mut segments = path.split('/');
+    for pattern in pattern {
+        match (pattern, segments.next()) {
+            (Segment::Rest, Some(_)) => return true,
+            (Segment::Any(_), Some(segment)) if !segment.is_empty() => {}
+            (Segment::Literal(literal), Some(segment)) if literal == segment => {}
+            _ => return false,
+        }
+    }
+    segments.next().is_none()
+}
+
+/// The form in which a path is written if no spelling is left open: encoded unreserved characters
+/// and slashes decoded, parameters, empty and dot segments and a trailing slash removed.
 pub(super) fn canonical(path: &str) -> String {
-    let decoded = decode(path.as_bytes());
+    let is_decoded = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/\\;%".contains(&byte);
+    join(&decode(path.as_bytes(), is_decoded))
+}
+
+/// The form in which the most lenient origin may read a path: everything decoded, control
+/// characters gone, letters in lower case. Bytes stand for themselves, whatever text they spell.
+fn loose(path: &str) -> String {
+    let mut text = decode(path.as_bytes(), |_| true);
+    text.retain(|character| !character.is_control());
+    text.make_ascii_lowercase();
+    join(&text)
+}
+
+fn join(decoded: &str) -> String {
     let mut segments: Vec<&str> = Vec::new();
     for segment in decoded.split(['/', '\\']) {
         match segment.split(';').next().unwrap_or_default() {
@@ -83,45 +132,44 @@ pub(super) fn canonical(path: &str) -> String {
             name => segments.push(name),
         }
     }
-    let mut canonical = String::with_capacity(decoded.len());
+    let mut path = String::with_capacity(decoded.len());
     for segment in &segments {
-        canonical.push('/');
-        canonical.push_str(segment);
+        path.push('/');
+        path.push_str(segment);
     }
-    if canonical.is_empty() {
-        canonical.push('/');
+    if path.is_empty() {
+        path.push('/');
     }
-    canonical
+    path
 }
 
-/// Decodes as long as it changes something: an origin behind a proxy may decode twice.
-fn decode(path: &[u8]) -> String {
-    let mut text = decode_once(path);
-    loop {
-        let again = decode_once(text.as_bytes());
-        if again == text {
-            return text;
+/// How often an origin behind proxies may decode a path.
+const MOST_DECODINGS: usize = 4;
+
+fn decode(path: &[u8], is_decoded: impl Fn(u8) -> bool) -> String {
+    let mut bytes = path.to_vec();
+    for _ in 0..MOST_DECODINGS {
+        let again = decode_once(&bytes, &is_decoded);
+        if again == bytes {
+            break;
         }
-        text = again;
+        bytes = again;
     }
+    bytes.into_iter().map(char::from).collect()
 }
 
-fn decode_once(path: &[u8]) -> String {
-    let mut text = String::with_capacity(path.len());
+fn decode_once(path: &[u8], is_decoded: &impl Fn(u8) -> bool) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path;
     while let [byte, after @ ..] = rest {
         let decoded = match rest {
             [b'%', high, low, ..] => hex_pair(*high, *low).filter(|byte| is_decoded(*byte)),
             _ => None,
         };
-        text.push(char::from(decoded.unwrap_or(*byte)));
+        bytes.push(decoded.unwrap_or(*byte));
         rest = if decoded.is_some() { &rest[3..] } else { after };
     }
-    text
-}
-
-fn is_decoded(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~/\\;%".contains(&byte)
+    bytes
 }
 
 fn hex_pair(high: u8, low: u8) -> Option<u8> {
@@ -177,6 +225,24 @@ mod tests {
         for path in ["/orders/1", "/orders%20", "/Orders"] {
             assert_ne!(canonical(path), "/orders", "{path}");
         }
+    }
+
+    #[test]
+    fn k5_what_only_a_lenient_origin_reads_as_the_path() {
+        for (text, path) in [
+            ("/orders", "/Orders"),
+            ("/orders", "/orders%00"),
+            ("/orders", "/%4Frders/%2e"),
+            ("/pay@now", "/pay%40now"),
+            ("/caf%C3%A9", "/caf%c3%a9"),
+            ("/caf%C3%A9", "/caf\u{e9}"),
+            ("/hooks/*", "/HOOKS/a"),
+        ] {
+            assert!(pattern(text).may_match(path), "{text} {path}");
+            assert!(!pattern(text).matches(path), "{text} {path}");
+        }
+        assert!(!pattern("/orders").may_match("/orders/1"));
+        assert!(!pattern("/orders").may_match("/order"));
     }
 
     #[test]

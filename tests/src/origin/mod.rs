@@ -242,7 +242,7 @@ impl Origin {
         let rows = self.rows.of(key);
         let reply = match decide(rows, &payload.fingerprint(), kind) {
             Decision::Answer(row) => row.into(),
-            Decision::OtherFingerprint(recorded) => reused(recorded.state),
+            Decision::OtherFingerprint(recorded) => reused(recorded),
             Decision::Free if job.purpose == Purpose::Effect => {
                 return env.after(job.fate.work_ms, Event::Origin(OriginEvent::Worked(id)));
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oncegate_core::ledger::{Row, State, settled};
+use oncegate_core::ledger::{Recorded, Row, State, settled};
 use oncegate_core::outcome::Outcome;
 use oncegate_core::proof::Origin;
 
@@ -67,13 +67,13 @@ pub(super) fn said(http: u16, outcome: Outcome) -> Answered {
 }
 
 /// Another fingerprint has the key.
-pub(super) fn reused(state: State) -> Answered {
+pub(super) fn reused(recorded: Recorded) -> Answered {
     Answered {
         http: 422,
-        outcome: Some(state.outcome()),
+        outcome: Some(recorded.state.outcome()),
         text: Some(Text {
             bytes: "key_reused".into(),
-            key_reused: true,
+            recorded: Some(recorded.fingerprint),
         }),
     }
 }

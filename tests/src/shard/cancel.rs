@@ -4,7 +4,7 @@
 //! was the newest one when it was asked.
 
 use oncegate_core::operation::{Cancellation, Operation};
-use oncegate_core::outcome::Outcome;
+use oncegate_core::outcome::{Outcome, Status};
 
 use super::{Row, Shard};
 use crate::env::{Env, Event};
@@ -52,7 +52,7 @@ impl Shard {
         if let Some(record) = heard {
             self.write_cancelled(env, key, payload, record);
             // Whoever waits for an attempt must not hear the answer of a later one.
-            self.wake_waiters(env, key);
+            self.wake_waiters(env, key, None, Status::Unknown);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The few lines between the shard and its machine, and the places where bugs are planted.
 
-use oncegate_core::operation::{Admission, Operation, Settled, Settling, State, Stored, View};
+use oncegate_core::operation::{Admission, Operation, Settled, Settling, Stored, View};
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::proof::{self, Origin, judge};
@@ -31,19 +31,6 @@ pub(super) fn arrive(
     Operation::arrive(record, now_ms, env.settings.kind, terms, fingerprint)
 }
 
-/// What may be told to a payload that the record would let run. If the record says *refused*, that is
-/// the word about another card for the same order (P4): this one may still be charged.
-pub(super) fn view_of_unsent(view: View) -> View {
-    match view.state {
-        State::Refused => View {
-            state: State::Unknown,
-            executed: None,
-            ..view
-        },
-        _ => view,
-    }
-}
-
 /// The record after a completion, and the answer to store or to give to waiters.
 pub(super) fn settle(
     env: &Env,
@@ -56,8 +43,10 @@ pub(super) fn settle(
         Reply::Broken => None,
         Reply::Whole(answered) => Some(answered.clone()),
     };
-    // A ledger's answer about another fingerprint gives the state, not the answer.
-    let answer = answer.filter(|answer| !answer.text.as_ref().is_some_and(|text| text.key_reused));
+    let recorded = answer
+        .as_ref()
+        .and_then(|answer| answer.text.as_ref())
+        .and_then(|text| text.recorded);
     let record = settle_earlier(env, record, now_ms, completion, outcome);
     let settling = Settling {
         attempt: match env.has(Plant::CompletionOfNewest) {
@@ -66,6 +55,7 @@ pub(super) fn settle(
         },
         reply: reply(completion, outcome),
         storable: answer.is_some(),
+        recorded,
     };
     let (record, settled) = record.settle(now_ms, settling);
     (record, settled, answer)
@@ -112,6 +102,7 @@ fn settle_earlier(
             attempt,
             reply: reply(completion, outcome),
             storable: false,
+            recorded: None,
         };
         record.settle(now_ms, settling).0
     })

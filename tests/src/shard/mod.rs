@@ -13,7 +13,7 @@ use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::problem::{Code, Problem};
 
 pub(crate) use self::glue::lost_problem;
-use self::glue::{hint_ms, replayed, reread, settle, view_of_unsent};
+use self::glue::{hint_ms, replayed, reread, settle};
 use crate::browser::TabEvent;
 use crate::courier::{Completed, CourierEvent, Dispatch};
 use crate::env::{Env, Event};
@@ -257,10 +257,8 @@ impl Shard {
         };
         self.write(env, key, row);
         if view.state != State::Dispatched {
-            match answer.filter(|_| !settled.superseded) {
-                Some(answer) => self.tell_waiters(env, key, &answer, view.state.status()),
-                None => self.wake_waiters(env, key),
-            }
+            let shared = answer.filter(|_| settled.share);
+            self.wake_waiters(env, key, shared.as_ref(), view.state.status());
         }
         if let Some(courier) = courier {
             let completed = Completed {
@@ -280,18 +278,24 @@ impl Shard {
             .collect()
     }
 
-    fn tell_waiters(&mut self, env: &mut Env, key: KeyId, answer: &Answered, status: Status) {
+    /// Those who asked for what was answered get the answer, the others read the record.
+    fn wake_waiters(
+        &mut self,
+        env: &mut Env,
+        key: KeyId,
+        answer: Option<&Answered>,
+        status: Status,
+    ) {
+        let asked = self.rows[&key].record.fingerprint();
         for id in self.waiters(key) {
-            if let Some(pending) = self.pending.remove(&id) {
-                respond(env, pending.call, replayed(answer, status));
+            let call = self.pending[&id].call;
+            match answer.filter(|_| asked == Some(call.payload.fingerprint())) {
+                Some(answer) => {
+                    self.pending.remove(&id);
+                    respond(env, call, replayed(answer, status));
+                }
+                None => self.answer_from_record(env, id),
             }
-        }
-    }
-
-    /// The record has changed: they read it.
-    fn wake_waiters(&mut self, env: &mut Env, key: KeyId) {
-        for id in self.waiters(key) {
-            self.answer_from_record(env, id);
         }
     }
 
@@ -325,7 +329,7 @@ impl Shard {
         };
         let recorded = row.record.view(now_ms);
         let view = match admission {
-            Admission::Dispatch(_) => view_of_unsent(recorded),
+            Admission::Dispatch(_) => recorded.of_unsent(),
             _ => recorded,
         };
         let code = match admission {

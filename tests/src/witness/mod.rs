@@ -212,7 +212,7 @@ impl Witness {
         self.texts.insert(Rc::clone(&bytes), about);
         Text {
             bytes,
-            key_reused: false,
+            recorded: None,
         }
     }
 

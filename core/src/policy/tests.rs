@@ -1,0 +1,366 @@
+use alloc::string::ToString;
+use alloc::vec;
+
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::*;
+use crate::key::KeyKind;
+use crate::proof::Origin;
+
+fn config(name: &str, method: &str, path: &str) -> RouteConfig {
+    RouteConfig {
+        name: name.into(),
+        methods: vec![method.into()],
+        path: path.into(),
+        key: KeyUse::Required,
+        key_from: None,
+        fingerprint: FingerprintMode::Raw,
+        fingerprint_ignore: vec![],
+        origin: Origin::Ledger,
+        wait_ms: None,
+        client_timeout_ms: None,
+        lease_ms: None,
+        result_ttl_s: None,
+        key_ttl_s: None,
+        ledger_retention_s: None,
+        max_body_bytes: None,
+    }
+}
+
+fn orders() -> RouteConfig {
+    config("orders", "POST", "/orders")
+}
+
+#[track_caller]
+fn refuses(routes: Vec<RouteConfig>, message: &str) {
+    assert_eq!(Policy::new(routes).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn k5_a_path_that_matches_only_in_canonical_form_is_refused() {
+    let policy = Policy::new(vec![orders()]).unwrap();
+    assert!(matches!(
+        policy.find("POST", "/orders", false),
+        Match::Protected(_)
+    ));
+    for path in [
+        "/orders/",
+        "//orders",
+        "/%6Frders",
+        "/x/../orders",
+        "/orders;a",
+    ] {
+        assert!(
+            matches!(policy.find("POST", path, false), Match::NotCanonical),
+            "{path}"
+        );
+    }
+    assert!(matches!(
+        policy.find("GET", "/orders", false),
+        Match::Unprotected
+    ));
+    assert!(matches!(
+        policy.find("POST", "/orders/1", false),
+        Match::Unprotected
+    ));
+}
+
+#[test]
+fn k5_a_method_override_on_a_protected_path_is_refused() {
+    let policy = Policy::new(vec![orders()]).unwrap();
+    for method in ["GET", "POST", "PUT"] {
+        assert!(matches!(
+            policy.find(method, "/orders", true),
+            Match::NotCanonical
+        ));
+        assert!(matches!(
+            policy.find(method, "/orders/", true),
+            Match::NotCanonical
+        ));
+    }
+    assert!(matches!(
+        policy.find("GET", "/catalog", true),
+        Match::Unprotected
+    ));
+}
+
+#[test]
+fn t1_t2_the_times_have_an_order() {
+    refuses(
+        vec![RouteConfig {
+            wait_ms: Some(20_001),
+            ..orders()
+        }],
+        "route 'orders': wait_ms is longer than client_timeout_ms",
+    );
+    refuses(
+        vec![RouteConfig {
+            client_timeout_ms: Some(25_000),
+            ..orders()
+        }],
+        "route 'orders': client_timeout_ms must be under 25000, the deadline for the store",
+    );
+    refuses(
+        vec![RouteConfig {
+            result_ttl_s: Some(8 * route::DAY_S),
+            ..orders()
+        }],
+        "route 'orders': result_ttl_s is longer than key_ttl_s",
+    );
+}
+
+#[test]
+fn l9_the_ledger_remembers_longer_than_the_gate() {
+    refuses(
+        vec![RouteConfig {
+            ledger_retention_s: Some(13 * route::DAY_S),
+            ..orders()
+        }],
+        "route 'orders': ledger_retention_s must be at least twice key_ttl_s",
+    );
+}
+
+#[test]
+fn a_route_is_found_by_its_name_or_by_being_the_only_one() {
+    let one = Policy::new(vec![orders()]).unwrap();
+    assert!(one.route(None).is_some() && one.route(Some("orders")).is_some());
+    assert!(one.route(Some("order")).is_none());
+    let two = Policy::new(vec![orders(), config("b", "PUT", "/b")]).unwrap();
+    assert!(two.route(None).is_none() && two.route(Some("b")).is_some());
+}
+
+#[test]
+fn errors_name_route_and_field() {
+    refuses(
+        vec![config("o", "post", "/a")],
+        "route 'o': methods are of POST, PUT, PATCH and DELETE, in capitals",
+    );
+    refuses(
+        vec![config("o", "POST", "a")],
+        "route 'o': path must begin with '/'",
+    );
+    refuses(
+        vec![
+            config("one", "POST", "/a/:id"),
+            config("two", "POST", "/a/b"),
+        ],
+        "route 'two': path matches requests that route 'one' matches too",
+    );
+    assert!(
+        Policy::new(vec![
+            config("one", "POST", "/a"),
+            config("two", "PUT", "/a")
+        ])
+        .is_ok()
+    );
+}
+
+fn generated(from: KeyFrom, path: &str) -> RouteConfig {
+    RouteConfig {
+        key: KeyUse::Generated,
+        key_from: Some(from),
+        ..config("pay", "POST", path)
+    }
+}
+
+const NOTHING: Asked<'_> = Asked {
+    header: None,
+    path: "/pay",
+    query: "",
+    content_type: "application/json",
+    body: b"",
+};
+
+#[track_caller]
+fn key_of(from: KeyFrom, path: &str, asked: Asked<'_>) -> Result<String, String> {
+    let policy = Policy::new(vec![generated(from, path)]).unwrap();
+    match policy.route(None).unwrap().key(&asked) {
+        Ok(Some((key, kind))) => {
+            assert_eq!(kind, KeyKind::Generated);
+            Ok(key.as_str().into())
+        }
+        Ok(None) => Ok(String::new()),
+        Err(fault) => Err(fault.to_string()),
+    }
+}
+
+#[test]
+fn k2_a_generated_key_is_taken_from_where_the_route_says() {
+    let json = || KeyFrom::Json("/order/no".into());
+    let body = br#"{"order":{"no":900719925474099312345}}"#;
+    assert_eq!(
+        key_of(json(), "/pay", Asked { body, ..NOTHING }).as_deref(),
+        Ok("900719925474099312345")
+    );
+
+    let form = || KeyFrom::Form("pay_no".into());
+    let urlencoded = Asked {
+        content_type: "application/x-www-form-urlencoded",
+        body: b"a=1&pay_no=P%2D7",
+        ..NOTHING
+    };
+    assert_eq!(key_of(form(), "/pay", urlencoded).as_deref(), Ok("P-7"));
+    let multipart = Asked {
+        content_type: "multipart/form-data; boundary=x",
+        body: b"--x\r\nContent-Disposition: form-data; name=\"pay_no\"\r\n\r\nP-8\r\n--x--\r\n",
+        ..NOTHING
+    };
+    assert_eq!(key_of(form(), "/pay", multipart).as_deref(), Ok("P-8"));
+
+    let path = Asked {
+        path: "/orders/4%202/pay",
+        ..NOTHING
+    };
+    assert_eq!(
+        key_of(KeyFrom::Path("no".into()), "/orders/:no/pay", path).as_deref(),
+        Ok("4 2")
+    );
+    let query = Asked {
+        query: "x=1&no=42",
+        ..NOTHING
+    };
+    assert_eq!(
+        key_of(KeyFrom::Query("no".into()), "/pay", query).as_deref(),
+        Ok("42")
+    );
+}
+
+#[test]
+fn k2_a_request_without_its_generated_key_is_refused_with_the_reason() {
+    let json = |body| {
+        key_of(
+            KeyFrom::Json("/no".into()),
+            "/pay",
+            Asked { body, ..NOTHING },
+        )
+    };
+    for body in [
+        &b"{}"[..],
+        b"{\"no\":null}",
+        b"{\"no\":\"\"}",
+        b"{\"no\":1,\"no\":2}",
+        b"no",
+    ] {
+        assert!(json(body).unwrap_err().contains("'/no'"));
+    }
+    assert_eq!(
+        json("{\"no\":\"订单\"}".as_bytes()).unwrap_err(),
+        "only ASCII characters are allowed (character 1)"
+    );
+    let other = Asked {
+        content_type: "text/plain",
+        ..NOTHING
+    };
+    assert_eq!(
+        key_of(KeyFrom::Form("no".into()), "/pay", other).unwrap_err(),
+        "the key is a form field, and the body is no form"
+    );
+}
+
+#[test]
+fn k2_a_key_in_the_header_is_the_clients() {
+    let policy = Policy::new(vec![orders()]).unwrap();
+    let route = policy.route(None).unwrap();
+    let asked = |header| route.key(&Asked { header, ..NOTHING });
+    let (key, kind) = asked(Some("k")).unwrap().unwrap();
+    assert_eq!((key.as_str(), kind), ("k", KeyKind::Client));
+    assert!(matches!(asked(None), Err(KeyFault::Missing(_))));
+    assert!(matches!(asked(Some("a, b")), Err(KeyFault::Invalid(_))));
+    let optional = RouteConfig {
+        key: KeyUse::Optional,
+        ..orders()
+    };
+    let policy = Policy::new(vec![optional]).unwrap();
+    assert!(matches!(
+        policy.route(None).unwrap().key(&NOTHING),
+        Ok(None)
+    ));
+}
+
+#[test]
+fn k2_where_the_key_comes_from_must_make_sense() {
+    refuses(
+        vec![RouteConfig {
+            key_from: None,
+            ..generated(KeyFrom::Query("no".into()), "/pay")
+        }],
+        "route 'pay': key_from is missing; a generated key comes from json, form, path or query",
+    );
+    refuses(
+        vec![RouteConfig {
+            key: KeyUse::Required,
+            ..generated(KeyFrom::Query("no".into()), "/pay")
+        }],
+        "route 'pay': key_from goes with key = \"generated\"",
+    );
+    refuses(
+        vec![generated(KeyFrom::Path("no".into()), "/pay/:id")],
+        "route 'pay': key_from names a segment that the path does not have",
+    );
+    assert!(Policy::new(vec![generated(KeyFrom::Json("no".into()), "/pay")]).is_err());
+    refuses(
+        vec![RouteConfig {
+            fingerprint_ignore: vec!["/csrf".into()],
+            ..orders()
+        }],
+        "route 'orders': fingerprint_ignore goes with fingerprint = \"json\"",
+    );
+}
+
+#[test]
+fn k3_json_bodies_are_compared_by_what_they_say() {
+    let json = RouteConfig {
+        fingerprint: FingerprintMode::Json,
+        fingerprint_ignore: vec!["/csrf".into()],
+        ..orders()
+    };
+    let policy = Policy::new(vec![json, config("raw", "POST", "/raw")]).unwrap();
+    let [by_value, raw] = ["orders", "raw"].map(|name| policy.route(Some(name)).unwrap());
+    let digest =
+        |body: &str| by_value.body_digest("application/json; charset=utf-8", body.as_bytes());
+    let one = digest("{\"a\":1.0,\"b\":[],\"csrf\":\"x\"}");
+    assert!(one.is_some());
+    assert_eq!(one, digest(" {\"b\":[ ],\"a\":1,\"csrf\":\"y\"}"));
+    assert_ne!(one, digest("{\"a\":2,\"b\":[]}"));
+    // What is no JSON, or does not say that it is, counts byte by byte.
+    assert_eq!(digest("{"), None);
+    assert_eq!(by_value.body_digest("text/plain", b"{}"), None);
+    assert_eq!(raw.body_digest("application/json", b"{}"), None);
+}
+
+#[test]
+fn k3_multipart_bodies_are_compared_by_their_parts() {
+    let policy = Policy::new(vec![orders()]).unwrap();
+    let digest = |boundary: &str, value: &str| {
+        let content_type = format!("multipart/form-data; boundary={boundary}");
+        let body = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n{value}\r\n--{boundary}--\r\n"
+        );
+        policy
+            .route(None)
+            .unwrap()
+            .body_digest(&content_type, body.as_bytes())
+    };
+    assert!(digest("x", "1").is_some());
+    assert_eq!(digest("x", "1"), digest("y", "1"));
+    assert_ne!(digest("x", "1"), digest("x", "2"));
+}
+
+#[test]
+fn a_policy_that_protects_nothing_does_not_start() {
+    refuses(
+        vec![],
+        "routes are missing; without one, every request passes unprotected",
+    );
+    for method in ["GET", "", "PURGE"] {
+        assert!(
+            Policy::new(vec![config("o", method, "/a")]).is_err(),
+            "{method}"
+        );
+    }
+    refuses(
+        vec![config("o", "POST", "/.oncegate/x")],
+        "route 'o': path is the gate's own",
+    );
+}

@@ -1,0 +1,108 @@
+//! The way to the shards. Every call has a deadline, and whatever fails here says nothing about an
+//! operation.
+
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use js_sys::ArrayBuffer;
+use oncegate_core::header;
+use oncegate_core::identity::Identity;
+use oncegate_core::policy::STORE_DEADLINE_MS;
+use oncegate_core::problem::{Code, Problem};
+use worker::{Delay, Env, Headers, Method, Request, RequestInit, Response, Result, Stub};
+
+use crate::answer;
+use crate::config::Config;
+use crate::message::{self, ToShard};
+
+/// How often a shard that fails is asked: a claim is the same however often it is made.
+const TRIES: u32 = 2;
+
+/// A request to a shard, which can be made more than once.
+pub(crate) struct ShardRequest {
+    pub(crate) path_and_query: String,
+    pub(crate) method: Method,
+    pub(crate) headers: Headers,
+    pub(crate) body: Option<ArrayBuffer>,
+}
+
+impl ShardRequest {
+    /// A message alone.
+    pub(crate) fn message(message: &ToShard) -> Result<Self> {
+        let headers = Headers::new();
+        message::attach(&headers, message)?;
+        Ok(Self {
+            path_and_query: "/".to_owned(),
+            method: Method::Post,
+            headers,
+            body: None,
+        })
+    }
+
+    pub(crate) fn build(&self) -> Result<Request> {
+        let mut init = RequestInit::new();
+        init.with_method(self.method.clone())
+            .with_headers(self.headers.clone())
+            .with_body(self.body.clone().map(Into::into));
+        Request::new_with_init(&format!("https://shard{}", self.path_and_query), &init)
+    }
+}
+
+/// Asks the shard of `operation`.
+pub(crate) async fn ask(
+    env: &Env,
+    config: &Config,
+    operation: &Identity,
+    question: &ToShard,
+) -> Result<Response> {
+    call(env, config, operation, &ShardRequest::message(question)?).await
+}
+
+/// Calls the shard of `operation`, and answers for it if it does not.
+pub(crate) async fn call(
+    env: &Env,
+    config: &Config,
+    operation: &Identity,
+    request: &ShardRequest,
+) -> Result<Response> {
+    for _ in 0..TRIES {
+        // A stub is of no use after an error: each try has its own.
+        let stub = stub(env, config, operation)?;
+        match within(STORE_DEADLINE_MS, stub.fetch_with_request(request.build()?)).await {
+            Some(Ok(response)) if !is_fault(&response) => return Ok(response),
+            Some(Ok(response)) => {
+                worker::console_error!("shard: status {}", response.status_code());
+            }
+            Some(Err(error)) => worker::console_error!("shard: {error}"),
+            None => {
+                worker::console_error!("shard: no answer within {STORE_DEADLINE_MS} ms");
+                break;
+            }
+        }
+    }
+    answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))
+}
+
+/// A shard marks each of its answers with the operation; a runtime's error page has no mark.
+fn is_fault(response: &Response) -> bool {
+    !response.headers().has(header::OPERATION).unwrap_or(false)
+}
+
+/// The object that holds `operation`.
+pub(crate) fn stub(env: &Env, config: &Config, operation: &Identity) -> Result<Stub> {
+    let shards = env.durable_object("SHARDS")?;
+    let name = format!("shard-{}", operation.shard());
+    match &config.location_hint {
+        Some(hint) => shards.get_by_name_with_location_hint(&name, hint),
+        None => shards.get_by_name(&name),
+    }
+}
+
+/// Waits for `future` at most `limit_ms`.
+pub(crate) async fn within<T>(limit_ms: u64, future: impl Future<Output = T>) -> Option<T> {
+    let delay = Delay::from(Duration::from_millis(limit_ms));
+    match select(Box::pin(future), delay).await {
+        Either::Left((output, _)) => Some(output),
+        Either::Right(_) => None,
+    }
+}
