@@ -1,11 +1,8 @@
 //! Callers that send too much, send too little, or leave.
 
-use std::time::Duration;
-
 use sqlx::query;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::sleep;
 
 use crate::client::{CARD, Call, order, parse};
 use crate::shop::Shop;
@@ -53,20 +50,18 @@ async fn l8_an_upload_that_is_cut_executes_nothing_and_says_so() {
     }
 }
 
-/// Another process holds the write lock, so the order is under way for as long as the test wants.
+/// Its order takes so long that the shop hears of the leaving before the order is done.
 #[tokio::test]
 async fn a_caller_that_leaves_does_not_stop_its_order() {
     let shop = Shop::open().await;
-    let mut lock = shop.books.connect().await;
-    query("BEGIN IMMEDIATE").execute(&mut lock).await.unwrap();
+    let mut connection = shop.books.connect().await;
+    query(SLOW_ORDERS).execute(&mut connection).await.unwrap();
     let mut stream = TcpStream::connect(shop.address).await.unwrap();
     stream.write_all(&Call::order("k").request()).await.unwrap();
-    sleep(Duration::from_millis(150)).await;
+    shop.books.until_locked().await;
     drop(stream);
-    sleep(Duration::from_millis(150)).await;
-    query("COMMIT").execute(&mut lock).await.unwrap();
-    sleep(Duration::from_millis(500)).await;
-    assert_eq!(shop.books.executed().await, 1);
+    assert_eq!(shop.books.executed().await, 0);
+    shop.books.until_executed(1).await;
     let again = shop
         .send(&Call {
             attempt: 2,
@@ -76,6 +71,13 @@ async fn a_caller_that_leaves_does_not_stop_its_order() {
     assert_eq!((again.status, again.outcome()), (201, Some("executed")));
     assert_eq!(shop.books.executed().await, 1);
 }
+
+/// Makes the database count for about a second before it takes an order.
+const SLOW_ORDERS: &str = "CREATE TRIGGER slow BEFORE INSERT ON orders BEGIN
+    SELECT count(*) FROM (
+        WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted LIMIT 2000000)
+        SELECT n FROM counted
+    ); END";
 
 fn too_large() -> Call {
     Call::order("k").with_body(" ".repeat(64 * 1024) + &order(&[("mug", 1)], CARD))

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::time::sleep;
 
 use crate::client::{Call, exchange, request};
 use crate::shop::Shop;
@@ -74,31 +73,51 @@ async fn drop_before_leaves_nothing() {
     assert_eq!(shop.send(&Call::order("k")).await.status, 201);
 }
 
+/// Delays that no test waits for.
 #[tokio::test]
 async fn delays_are_on_their_side_of_the_commit() {
-    let shop = Shop::with_faults(r#"[{"delay_before": 400}, {"delay_after": 400}]"#).await;
-    for (key, committed) in [("a", 0), ("b", 2)] {
+    let shop = Shop::with_faults(r#"[{"delay_before": 600000}, {"delay_after": 600000}]"#).await;
+    let send = |key| {
+        let (address, request) = (shop.address, Call::order(key).request());
+        tokio::spawn(async move { exchange(address, &request).await })
+    };
+    let before = send("before");
+    shop.until_faults_left(1).await;
+    let after = send("after");
+    shop.books.until_executed(1).await;
+    // The connection to the database is given in turn, so what is not delayed comes after both.
+    assert_eq!(shop.send(&Call::order("k")).await.status, 201);
+    let keys = "SELECT count(*) FROM orders WHERE request_id IN ('after', 'k')";
+    assert_eq!(
+        (shop.books.number(keys).await, shop.books.executed().await),
+        (2, 2)
+    );
+    assert!(!before.is_finished() && !after.is_finished());
+}
+
+#[tokio::test]
+async fn a_delay_ends() {
+    let faults = r#"[{"delay_before": 200}, {"delay_within": 200}, {"delay_after": 200}]"#;
+    let shop = Shop::with_faults(faults).await;
+    for key in ["before", "within", "after"] {
         let started = Instant::now();
-        let call = Call::order(key);
-        let (response, executed) = tokio::join!(shop.send(&call), async {
-            sleep(Duration::from_millis(200)).await;
-            shop.books.executed().await
-        });
-        assert_eq!((response.status, executed), (201, committed), "{key}");
-        assert!(started.elapsed() >= Duration::from_millis(400));
+        assert_eq!(shop.send(&Call::order(key)).await.status, 201);
+        assert!(started.elapsed() >= Duration::from_millis(200), "{key}");
     }
 }
 
 #[tokio::test]
 async fn a_delayed_attempt_arrives_although_its_caller_left() {
     let shop = Shop::with_faults(r#"[{"delay_before": 200}]"#).await;
+    // So that it cannot be done before its caller left.
+    let lock = shop.books.lock().await;
     let mut stream = TcpStream::connect(shop.address).await.unwrap();
     stream.write_all(&Call::order("k").request()).await.unwrap();
-    sleep(Duration::from_millis(50)).await;
+    shop.until_faults_left(0).await;
     drop(stream);
     assert_eq!(shop.books.executed().await, 0);
-    sleep(Duration::from_millis(400)).await;
-    assert_eq!(shop.books.executed().await, 1);
+    drop(lock);
+    shop.books.until_executed(1).await;
 }
 
 #[tokio::test]
@@ -164,7 +183,7 @@ async fn hanging_up_concerns_one_connection() {
     let dropped = Call::order("a").request();
     let kept = Call::order("b");
     let (dropped, kept) = tokio::join!(exchange(shop.address, &dropped), async {
-        sleep(Duration::from_millis(50)).await;
+        shop.until_faults_left(1).await;
         shop.send(&kept).await
     });
     assert_eq!((dropped.len(), kept.status), (0, 201));

@@ -20,6 +20,11 @@ impl Fixture {
         Self { books, ledger }
     }
 
+    /// A ledger over the same file, as another process has it.
+    pub(crate) async fn another_ledger(&self) -> Ledger {
+        Ledger::new(Database::open(&self.books.url()).await.unwrap())
+    }
+
     /// How often the effect happened.
     pub(crate) async fn effects(&self) -> i64 {
         100 - self.books.stock("mug").await

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use oncegate_core::key::KeyKind;
 use oncegate_core::ledger::{Recorded, State};
-use oncegate_origin::ledger::{Call, Effect, EffectFuture, Failure, Ledger, Verdict};
-use oncegate_origin::sql::{Connection, Database};
+use oncegate_origin::ledger::{Call, Effect, EffectFuture, Failure, Verdict};
+use oncegate_origin::sql::Connection;
 use sqlx::query;
 use tokio::sync::Notify;
-use tokio::time::sleep;
 
 use crate::fixture::{Fixture, answer, call, executed, take};
+use crate::shop::queue_up;
 
 /// Loses the claim, as a ledger that decides wrongly would.
 fn lose_the_claim(connection: &mut Connection) -> EffectFuture<'_> {
@@ -48,13 +47,18 @@ async fn l3_row_effect_and_answer_are_committed_together() {
     );
 }
 
+/// Each handle has a connection of its own, so only the file's lock and its index decide.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn l3_fifty_callers_with_one_key_have_one_effect() {
     let fixture = Fixture::new().await;
     let runs = Arc::new(AtomicUsize::new(0));
+    let mut ledgers = vec![fixture.ledger.clone()];
+    for _ in 1..5 {
+        ledgers.push(fixture.another_ledger().await);
+    }
     let callers: Vec<_> = (0..50)
-        .map(|_| {
-            let (ledger, runs) = (fixture.ledger.clone(), runs.clone());
+        .map(|caller| {
+            let (ledger, runs) = (ledgers[caller % ledgers.len()].clone(), runs.clone());
             tokio::spawn(async move {
                 let call = call("k", 'a', KeyKind::Client);
                 ledger
@@ -79,7 +83,7 @@ async fn l3_fifty_callers_with_one_key_have_one_effect() {
 #[tokio::test]
 async fn l3_two_processes_with_one_key_have_one_effect() {
     let fixture = Fixture::new().await;
-    let other = Ledger::new(Database::open(&fixture.books.url()).await.unwrap());
+    let other = fixture.another_ledger().await;
     for round in 0..20 {
         let call = call(&format!("k{round}"), 'a', KeyKind::Client);
         let (one, two) = tokio::join!(
@@ -167,17 +171,13 @@ async fn l4_a_refusal_that_meets_an_executed_row_answers_with_it() {
         }
     });
     inside.notified().await;
-    let executing = tokio::spawn({
-        let ledger = fixture.ledger.clone();
-        async move {
-            let call = call("k", 'a', KeyKind::Client);
-            ledger
-                .once(&call, |connection| take(connection, Ok(executed("yes"))))
-                .await
-                .unwrap()
-        }
-    });
-    sleep(Duration::from_millis(100)).await;
+    let same = call("k", 'a', KeyKind::Client);
+    let mut executing = Box::pin(
+        fixture
+            .ledger
+            .once(&same, |connection| take(connection, Ok(executed("yes")))),
+    );
+    queue_up(&mut executing).await;
     go_on.notify_one();
     assert_eq!(executing.await.unwrap(), Verdict::Executed(answer("yes")));
     assert_eq!(refusing.await.unwrap(), Verdict::Executed(answer("yes")));
@@ -271,7 +271,7 @@ async fn l9_rows_outlive_the_process() {
     let fixture = Fixture::new().await;
     let call = call("k", 'a', KeyKind::Client);
     fixture.execute(&call).await;
-    let again = Ledger::new(Database::open(&fixture.books.url()).await.unwrap());
+    let again = fixture.another_ledger().await;
     let verdict = again
         .once(&call, |_| panic!("the effect ran again"))
         .await

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use oncegate_core::key::KeyKind;
 use sqlx::query;
-use tokio::time::sleep;
 
 use crate::client::{CARD, Call, DECLINED_CARD, Response, order};
 use crate::shop::Shop;
@@ -280,7 +279,7 @@ async fn l6_a_cancel_waits_for_the_attempt_that_is_at_work() {
         let shop = shop.clone();
         async move { shop.send(&Call::order("k")).await }
     });
-    sleep(Duration::from_millis(150)).await;
+    shop.books.until_locked().await;
     assert_eq!(
         shop.ask("probe", &Call::order("k")).await.outcome(),
         Some("unknown")

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::time::sleep;
 
 use crate::client::{Call, SECRETS, exchange, parse, request};
 use crate::shop::{Books, address};
@@ -48,7 +47,7 @@ impl Program {
     }
 
     /// Begins an order that stays inside its transaction until the program ends.
-    async fn open_slow_order(&self) -> TcpStream {
+    async fn open_slow_order(&self, books: &Books) -> TcpStream {
         let faults = request("PUT", "/faults", &[], br#"[{"delay_within": 60000}]"#);
         assert_eq!(parse(&exchange(self.address, &faults).await).status, 204);
         let mut stream = TcpStream::connect(self.address)
@@ -58,7 +57,7 @@ impl Program {
             .write_all(&Call::order("k").request())
             .await
             .expect("a shop that reads");
-        sleep(Duration::from_millis(300)).await;
+        books.until_locked().await;
         stream
     }
 
@@ -95,7 +94,7 @@ async fn nothing_was_left(books: &Books) {
 async fn l3_a_process_killed_inside_the_transaction_leaves_nothing() {
     let books = Books::new();
     let mut program = Program::start(&books);
-    let _open = program.open_slow_order().await;
+    let _open = program.open_slow_order(&books).await;
     program.child.kill().unwrap();
     program.child.wait().unwrap();
     nothing_was_left(&books).await;
@@ -127,7 +126,7 @@ async fn l3_a_shutdown_ends_within_two_seconds_and_halves_nothing() {
     for signal in ["-TERM", "-INT"] {
         let books = Books::new();
         let mut program = Program::start(&books);
-        let _open = program.open_slow_order().await;
+        let _open = program.open_slow_order(&books).await;
         let asked = Instant::now();
         program.signal(signal);
         assert!(program.child.wait().unwrap().success());
@@ -148,7 +147,7 @@ async fn a_shutdown_lets_short_calls_end() {
     exchange(program.address, &faults).await;
     let order = Call::order("k").request();
     let (answer, ()) = tokio::join!(exchange(program.address, &order), async {
-        sleep(Duration::from_millis(200)).await;
+        books.until_locked().await;
         program.signal("-TERM");
     });
     assert_eq!(parse(&answer).status, 201);

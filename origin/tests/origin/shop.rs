@@ -3,15 +3,33 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
 
 use oncegate_core::signature::Secrets;
 use oncegate_origin::server::{Config, Origin};
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions, SqliteConnection, query_scalar};
+use sqlx::{AssertSqlSafe, ConnectOptions, SqliteConnection, query, query_scalar};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
 
 use crate::client::{Call, Response, SECRETS, exchange, parse, request};
+
+/// Asks again until it is so, for as long as a slow machine may need.
+pub(crate) async fn until(mut is_so: impl AsyncFnMut() -> bool) {
+    let asking = async {
+        while !is_so().await {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let ended = timeout(Duration::from_secs(30), asking).await;
+    assert!(ended.is_ok(), "it did not come to this within 30 s");
+}
+
+/// Gives a future its place in the queue: polled once, it is ahead of whatever comes later.
+pub(crate) async fn queue_up(future: &mut (impl Future + Unpin)) {
+    assert!(timeout(Duration::ZERO, future).await.is_err());
+}
 
 /// A directory with a database file in it.
 pub(crate) struct Books(TempDir);
@@ -29,6 +47,35 @@ impl Books {
     pub(crate) async fn connect(&self) -> SqliteConnection {
         let options = SqliteConnectOptions::new().filename(self.0.path().join("shop.sqlite"));
         options.connect().await.expect("the shop's file")
+    }
+
+    /// Another process that holds the write lock, until the connection commits or closes.
+    pub(crate) async fn lock(&self) -> SqliteConnection {
+        let mut lock = self.connect().await;
+        query("BEGIN IMMEDIATE").execute(&mut lock).await.unwrap();
+        lock
+    }
+
+    /// Until somebody is inside a transaction that writes.
+    pub(crate) async fn until_locked(&self) {
+        let path = self.0.path().join("shop.sqlite");
+        let options = SqliteConnectOptions::new().filename(path);
+        let options = options.busy_timeout(Duration::ZERO);
+        let mut asking = options.connect().await.expect("the shop's file");
+        until(async || {
+            let got = query("BEGIN IMMEDIATE").execute(&mut asking).await;
+            if got.is_ok() {
+                query("ROLLBACK").execute(&mut asking).await.unwrap();
+            }
+            got.is_err()
+        })
+        .await;
+    }
+
+    /// Until there are so many orders.
+    pub(crate) async fn until_executed(&self, orders: i64) {
+        until(async || self.orders().await == orders).await;
+        assert_eq!(self.executed().await, orders);
     }
 
     /// One number out of the file.
@@ -109,6 +156,12 @@ impl Shop {
 
     pub(crate) async fn set_faults(&self, faults: &str) {
         assert_eq!(self.plain("PUT", "/faults", faults).await.status, 204);
+    }
+
+    /// Until the orders that arrived have left so many faults.
+    pub(crate) async fn until_faults_left(&self, left: usize) {
+        let list = async || self.plain("GET", "/faults", "").await.json();
+        until(async || list().await.as_array().map(Vec::len) == Some(left)).await;
     }
 
     pub(crate) async fn plain(&self, method: &str, path: &str, body: &str) -> Response {
