@@ -1,5 +1,7 @@
-//! The edge: the Worker as wasm with its JavaScript glue, in edge-worker/build.
+//! The edge: the Worker as wasm with its JavaScript glue, in target/gate. Invariant: a file there is always whole, since a
+//! running gate watches it; worker-build writes elsewhere.
 
+use std::fs;
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -14,7 +16,7 @@ const EXCEPTIONS: &str = "-Cllvm-args=-wasm-use-legacy-eh";
 
 /// Builds what has changed.
 pub(super) fn build(project: &Project, tools: &Tools) -> Result<()> {
-    let output = project.path("edge-worker/build/index_bg.wasm");
+    let output = project.path("target/gate/index_bg.wasm");
     let stamp = Stamp::new("edge")
         .files(project, &WORKSPACE)?
         .files(project, &["edge-worker", "package-lock.json"])?;
@@ -29,9 +31,22 @@ pub(super) fn build(project: &Project, tools: &Tools) -> Result<()> {
             step,
             "build-edge",
         )
-        .context("the edge does not build")
-        .map(drop)
+        .context("the edge does not build")?;
+        publish(project)
     })
+}
+
+/// Puts what was built where the gate reads it.
+fn publish(project: &Project) -> Result<()> {
+    let gate = project.path("target/gate");
+    fs::create_dir_all(&gate).with_context(|| format!("cannot create {}", gate.display()))?;
+    for name in ["index_bg.wasm", "index.js"] {
+        let (copy, place) = (gate.join(format!("{name}.new")), gate.join(name));
+        fs::copy(project.path("edge-worker/build").join(name), &copy)
+            .and_then(|_| fs::rename(&copy, &place))
+            .with_context(|| format!("cannot write {}", place.display()))?;
+    }
+    Ok(())
 }
 
 /// Every tool is handed over by path: worker-build would download those that it misses.
