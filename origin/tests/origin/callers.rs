@@ -75,7 +75,7 @@ async fn a_caller_that_leaves_does_not_stop_its_order() {
 /// Makes the database count for about a second before it takes an order.
 const SLOW_ORDERS: &str = "CREATE TRIGGER slow BEFORE INSERT ON orders BEGIN
     SELECT count(*) FROM (
-        WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted LIMIT 2000000)
+        WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted LIMIT 8000000)
         SELECT n FROM counted
     ); END";
 
