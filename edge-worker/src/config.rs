@@ -17,6 +17,8 @@ pub(crate) struct Config {
     pub(crate) location_hint: Option<String>,
     pub(crate) identity_secret: String,
     pub(crate) signing_secrets: Secrets,
+    /// Origins of pages that may call the gate from elsewhere.
+    pub(crate) cors_origins: Vec<String>,
     pub(crate) policy: Policy,
 }
 
@@ -66,6 +68,7 @@ impl Config {
             location_hint: location_hint(env)?,
             identity_secret,
             signing_secrets,
+            cors_origins: cors_origins(env)?,
             policy: policy(env)?,
         })
     }
@@ -111,18 +114,39 @@ fn location_hint(env: &Env) -> Result<Option<String>, ConfigError> {
     }
 }
 
+fn cors_origins(env: &Env) -> Result<Vec<String>, ConfigError> {
+    let Some(json) = json(env, "CORS_ORIGINS") else {
+        return Ok(Vec::new());
+    };
+    let origins: Vec<String> =
+        serde_json::from_str(&json).map_err(|reason| error("CORS_ORIGINS", reason))?;
+    let is_origin = |text: &&String| {
+        Url::parse(text).is_ok_and(|url| url.origin().ascii_serialization() == **text)
+    };
+    match origins.iter().find(|text| !is_origin(text)) {
+        Some(wrong) => Err(error(
+            "CORS_ORIGINS",
+            format!("'{wrong}' is no origin; write it as browsers do: https://shop.example"),
+        )),
+        None => Ok(origins),
+    }
+}
+
 /// Reads the routes through JSON text, so that a number that is no integer and a field that is not
 /// known are errors with their place.
 fn policy(env: &Env) -> Result<Policy, ConfigError> {
-    let value = js_sys::Reflect::get(env, &JsValue::from_str("ROUTES")).unwrap_or_default();
-    let json = js_sys::JSON::stringify(&value)
-        .ok()
-        .and_then(|json| json.as_string());
-    let json = json.ok_or_else(|| error("ROUTES", "is not set; wrangler.toml says how"))?;
+    let json =
+        json(env, "ROUTES").ok_or_else(|| error("ROUTES", "is not set; wrangler.toml says how"))?;
     let values: Vec<serde_json::Value> =
         serde_json::from_str(&json).map_err(|reason| error("ROUTES", reason))?;
     let routes: Result<Vec<_>, _> = values.into_iter().enumerate().map(route).collect();
     Policy::new(routes?).map_err(|reason| error("ROUTES", reason))
+}
+
+/// A setting that is more than a string, as JSON; `None` if it is not set.
+fn json(env: &Env, setting: &str) -> Option<String> {
+    let value = js_sys::Reflect::get(env, &JsValue::from_str(setting)).ok()?;
+    js_sys::JSON::stringify(&value).ok()?.as_string()
 }
 
 fn route((index, value): (usize, serde_json::Value)) -> Result<RouteConfig, ConfigError> {

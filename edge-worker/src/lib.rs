@@ -16,6 +16,7 @@
 mod answer;
 mod body;
 mod config;
+mod cors;
 mod courier;
 mod endpoints;
 mod errand;

@@ -73,7 +73,7 @@ struct Stack {
     /// The folder for databases and logs
     #[arg(long)]
     state_dir: PathBuf,
-    /// Another value for a field of the first route, such as lease_ms=1500
+    /// Another value for a field of the first route, such as lease_ms=1500, or for a variable, such as CORS_ORIGINS=[]
     #[arg(long, value_name = "FIELD=VALUE")]
     route_override: Vec<RouteOverride>,
 }

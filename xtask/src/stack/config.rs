@@ -10,7 +10,7 @@ use toml::{Table, Value};
 /// The origin that wrangler.toml names for development.
 const DEFAULT_ORIGIN: &str = "http://127.0.0.1:8788";
 
-/// A field of the first route with another value, such as `lease_ms=1500`.
+/// A field of the first route with another value, such as `lease_ms=1500`; a name in capitals is a variable of the Worker.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RouteOverride {
     field: String,
@@ -55,14 +55,16 @@ pub(super) fn for_stack(
     )?;
     let mut config = Value::Table(config);
     replace_origin(&mut config, origin);
-    if !overrides.is_empty() {
-        let route = first_route(&mut config)
-            .context("wrangler.toml has no route (a table with `methods` and `path`)")?;
-        route.extend(
-            overrides
-                .iter()
-                .map(|change| (change.field.clone(), change.value.clone())),
-        );
+    for RouteOverride { field, value } in overrides {
+        let place = match field.chars().any(char::is_lowercase) {
+            true => first_route(&mut config)
+                .context("wrangler.toml has no route (a table with `methods` and `path`)")?,
+            false => config
+                .get_mut("vars")
+                .and_then(Value::as_table_mut)
+                .context("wrangler.toml has no [vars]")?,
+        };
+        place.insert(field.clone(), value.clone());
     }
     toml::to_string(&config).context("the gate's configuration cannot be written as TOML")
 }
@@ -168,6 +170,12 @@ mod tests {
         assert_eq!(route["wait_ms"].as_integer(), Some(800));
         assert_eq!(route["origin"].as_str(), Some("none"));
         assert_eq!(route["path"].as_str(), Some("/orders"));
+    }
+
+    #[test]
+    fn a_name_in_capitals_is_a_variable() {
+        let vars = made(&["CORS_ORIGINS=[\"https://a.example\"]"])["vars"].clone();
+        assert_eq!(vars["CORS_ORIGINS"][0].as_str(), Some("https://a.example"));
     }
 
     #[test]

@@ -1,0 +1,75 @@
+//! Pages of other origins (rule P5): which may call, and what they may read of the answers.
+//!
+//! It concerns what the gate answers for: protected routes and its own endpoints. What is merely
+//! passed on has the headers that the origin gives it.
+
+use oncegate_core::header;
+use oncegate_core::policy::{Match, OWN_PREFIX};
+use worker::{Headers, Method, Response, ResponseBuilder, Result};
+
+use crate::config::Config;
+use crate::gate::Arrived;
+
+/// How long a browser may remember a preflight, in seconds; browsers cap it.
+const PREFLIGHT_MAX_AGE_S: &str = "7200";
+
+/// The page's origin, if pages from there may call the gate.
+pub(crate) fn allowed(arrived: &Arrived, config: &Config) -> Result<Option<String>> {
+    let origin = arrived.request.headers().get("origin")?;
+    Ok(origin.filter(|origin| config.cors_origins.contains(origin)))
+}
+
+/// Answers a preflight for something that the gate answers for; `None` for every other request.
+pub(crate) fn preflight(
+    arrived: &Arrived,
+    origin: &str,
+    config: &Config,
+) -> Result<Option<Response>> {
+    let asked = arrived.header("access-control-request-method")?;
+    if arrived.method != Method::Options || asked.is_empty() {
+        return Ok(None);
+    }
+    let route = config.policy.find(&asked, &arrived.raw_path, false);
+    if matches!(route, Match::Unprotected) && !arrived.raw_path.starts_with(OWN_PREFIX) {
+        return Ok(None);
+    }
+    let headers = Headers::new();
+    headers.set("access-control-allow-methods", &asked)?;
+    let wanted = arrived.header("access-control-request-headers")?;
+    headers.set("access-control-allow-headers", &wanted)?;
+    headers.set("access-control-max-age", PREFLIGHT_MAX_AGE_S)?;
+    allow(&headers, origin)?;
+    for name in [
+        "Access-Control-Request-Method",
+        "Access-Control-Request-Headers",
+    ] {
+        headers.append("vary", name)?;
+    }
+    Ok(Some(
+        ResponseBuilder::new()
+            .with_status(204)
+            .with_headers(headers)
+            .empty(),
+    ))
+}
+
+/// Lets the page read an answer, whatever it is: a problem that a page cannot read is of no use to it.
+pub(crate) fn open(response: Response, origin: &str) -> Result<Response> {
+    let headers = response.headers().clone();
+    allow(&headers, origin)?;
+    let exposed = [
+        "location",
+        "retry-after",
+        header::IDEMPOTENCY_KEY_LIFETIME,
+        header::IDEMPOTENCY_REPLAYED,
+        header::IDEMPOTENCY_STATUS,
+        header::OPERATION,
+    ];
+    headers.set("access-control-expose-headers", &exposed.join(", "))?;
+    Ok(response.with_headers(headers))
+}
+
+fn allow(headers: &Headers, origin: &str) -> Result<()> {
+    headers.set("access-control-allow-origin", origin)?;
+    headers.append("vary", "Origin")
+}

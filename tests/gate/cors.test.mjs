@@ -1,0 +1,65 @@
+// P5: pages of other origins. What a browser would do with these headers is its own business; here are the headers.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, beforeEach, test } from "node:test";
+
+import { declined, order, send, startStack } from "../support/stack.mjs";
+
+const PAGE = "https://shop.example";
+let stack;
+let key;
+
+before(async () => {
+  stack = await startStack({ CORS_ORIGINS: JSON.stringify([PAGE]) });
+});
+after(() => stack?.stop());
+beforeEach(() => {
+  key = randomUUID();
+  return stack.clear();
+});
+
+const from = (origin) => ({ headers: { origin } });
+const allows = (answer) => answer.headers.get("access-control-allow-origin");
+
+test("p5 every answer about an operation can be read by a configured page", async () => {
+  const answers = [
+    await send(stack, key, order(), from(PAGE)),
+    await send(stack, key, order(), from(PAGE)),
+    await send(stack, key, order(declined), from(PAGE)),
+    await send(stack, undefined, order(), from(PAGE)),
+  ];
+  assert.deepEqual(answers.map((answer) => answer.status), [201, 201, 422, 400]);
+  for (const answer of answers) {
+    assert.equal(allows(answer), PAGE);
+    assert.match(answer.headers.get("vary"), /Origin/i);
+    for (const name of ["retry-after", "idempotency-status", "idempotency-replayed", "oncegate-operation"]) {
+      assert.ok(answer.headers.get("access-control-expose-headers").includes(name), name);
+    }
+  }
+});
+
+test("p5 another page's answer is the same, without the permission", async () => {
+  const answer = await send(stack, key, order(), from("https://evil.example"));
+  assert.deepEqual([answer.status, allows(answer)], [201, null]);
+});
+
+test("p5 a preflight for a protected route is answered by the gate and nothing reaches the origin", async () => {
+  const ask = (path, origin) =>
+    fetch(`${stack.gate}${path}`, {
+      method: "OPTIONS",
+      headers: {
+        origin,
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "content-type,idempotency-key",
+      },
+    });
+  for (const path of ["/orders", "/.oncegate/v1/operations/cancel"]) {
+    const answer = await ask(path, PAGE);
+    assert.deepEqual([answer.status, allows(answer)], [204, PAGE]);
+    assert.equal(answer.headers.get("access-control-allow-methods"), "POST");
+    assert.equal(answer.headers.get("access-control-allow-headers"), "content-type,idempotency-key");
+  }
+  assert.equal(allows(await ask("/orders", "https://evil.example")), null);
+  assert.equal(allows(await ask("/catalog", PAGE)), null);
+});
