@@ -7,8 +7,8 @@ use oncegate_core::header;
 use oncegate_core::policy::{Match, OWN_PREFIX};
 use worker::{Headers, Method, Response, ResponseBuilder, Result};
 
+use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::gate::Arrived;
 
 /// How long a browser may remember a preflight, in seconds; browsers cap it.
 const PREFLIGHT_MAX_AGE_S: &str = "7200";

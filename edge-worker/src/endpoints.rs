@@ -7,8 +7,8 @@ use oncegate_core::policy::Route;
 use oncegate_core::problem::{Code, Problem};
 use worker::{Env, Method, Response, Result};
 
+use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::gate::Arrived;
 use crate::message::{Cancel, Look, ToShard};
 use crate::{answer, protect, shards};
 

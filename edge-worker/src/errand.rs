@@ -4,8 +4,8 @@ use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::operation::{Inquiry, Terms};
 use worker::{Headers, Method, Request, RequestInit, Result};
 
+use crate::arrived::path_and_query;
 use crate::config::Config;
-use crate::gate::path_and_query;
 use crate::message::{self, Cancel, Claim, Dispatch, Errand};
 
 /// Below the gate's own prefix, so that it reaches the Worker whatever the assets are.

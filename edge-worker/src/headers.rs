@@ -3,7 +3,7 @@
 use oncegate_core::header::{IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED, IDEMPOTENCY_STATUS};
 use worker::{Headers, Result};
 
-use crate::gate::Arrived;
+use crate::arrived::Arrived;
 
 /// Never forwarded, in either direction: they speak of one connection, not of the message.
 const HOP_BY_HOP: [&str; 9] = [

@@ -14,6 +14,7 @@
 //! bytes. Bodies stay in JavaScript wherever nothing has to be decided on them.
 
 mod answer;
+mod arrived;
 mod body;
 mod config;
 mod cors;

@@ -11,9 +11,9 @@ use oncegate_core::policy::{Asked, Route};
 use oncegate_core::problem::{Code, Problem};
 use worker::Result;
 
+use crate::arrived::Arrived;
 use crate::body::{self, BodyFault};
 use crate::config::Config;
-use crate::gate::Arrived;
 use crate::headers;
 use crate::message::{self, Claim, ToShard};
 use crate::shards::ShardRequest;

@@ -4,8 +4,8 @@ use oncegate_core::problem::{Code, Problem};
 use wasm_bindgen::JsValue;
 use worker::{Fetch, Method, Request, RequestInit, RequestRedirect, Response, Result};
 
+use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::gate::Arrived;
 use crate::{answer, headers};
 
 /// Passes a request on, with this body: a stream, or bytes.

@@ -1,0 +1,66 @@
+//! A request as it has arrived.
+
+use oncegate_core::policy::METHOD_OVERRIDE_HEADERS;
+use worker::{Method, Request, Result, Url};
+
+/// A request, with what is read off it once.
+pub(crate) struct Arrived {
+    pub(crate) request: Request,
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    /// The path as it was spelled: for matching, where spelling matters.
+    pub(crate) raw_path: String,
+    /// Path and query as they will be sent: for the fingerprint, the signature and the sending, which
+    /// must be of the same text.
+    pub(crate) path_and_query: String,
+}
+
+impl Arrived {
+    /// `None` for a method that would be forwarded as another one.
+    pub(crate) fn read(request: Request) -> Result<Option<Self>> {
+        let method = request.method();
+        if method.as_ref() != request.inner().method() {
+            return Ok(None);
+        }
+        let url = request.url()?;
+        let raw = request.inner().url();
+        let raw_path = path_and_query(&raw)
+            .split('?')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        let path_and_query = match url.query() {
+            Some(query) => format!("{}?{query}", url.path()),
+            None => url.path().to_owned(),
+        };
+        Ok(Some(Self {
+            request,
+            method,
+            url,
+            raw_path,
+            path_and_query,
+        }))
+    }
+
+    /// Whether the request asks an origin to read another method than its own.
+    pub(crate) fn is_overridden(&self) -> bool {
+        let headers = self.request.headers();
+        METHOD_OVERRIDE_HEADERS
+            .iter()
+            .any(|name| headers.has(name).unwrap_or(true))
+    }
+
+    /// The value of a header, empty if there is none.
+    pub(crate) fn header(&self, name: &str) -> Result<String> {
+        Ok(self.request.headers().get(name)?.unwrap_or_default())
+    }
+}
+
+/// What follows the authority in an absolute URL, exactly as it is spelled.
+pub(crate) fn path_and_query(url: &str) -> &str {
+    let after_scheme = url.find("://").map_or(url, |index| &url[index + 3..]);
+    let path = after_scheme
+        .find(['/', '?'])
+        .map_or("/", |index| &after_scheme[index..]);
+    path.split('#').next().unwrap_or(path)
+}
