@@ -125,5 +125,5 @@ fn hint_ms(now_ms: u64, view: &View) -> u64 {
     let left_ms = view
         .lease_ends_ms
         .map_or(RETRY_HINT_MS, |ends_ms| ends_ms.saturating_sub(now_ms));
-    left_ms.min(RETRY_HINT_MS) + (js_sys::Math::random() * RETRY_JITTER_MS) as u64
+    left_ms.clamp(1, RETRY_HINT_MS) + (js_sys::Math::random() * RETRY_JITTER_MS) as u64
 }
