@@ -38,6 +38,7 @@ const reactions = {
   },
   answer: ({ status, idempotencyStatus }) => strip.add("gate", "answer", { status, idempotencyStatus }),
   "network-error": () => strip.add("send", "lost"),
+  cancel: ({ key }) => strip.add("send", "cancel", { key }),
   wait: ({ waitMs }) => {
     const seconds = (waitMs / 1000).toFixed(1);
     strip.add("send", "wait", { seconds });

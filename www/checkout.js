@@ -45,7 +45,7 @@ export function createCheckout({ cart, form, witness, onPhase, onEvent }) {
     });
     if (payment === running) return;
     running = payment;
-    remember("attempt", { intent: cart.intent, testCard: form.testCard() });
+    remember("attempt", { intent: cart.intent, testCard: form.testCard(), rest: rest() });
     enter({ name });
     const { intent } = cart;
     payment.catch((error) => ({ outcome: "unknown", intent, key: og.state(intent).key, error })).then((result) => settle(payment, result));
@@ -86,10 +86,16 @@ export function createCheckout({ cart, form, witness, onPhase, onEvent }) {
     enter({ name: "idle" });
   }
 
-  /** The same payload can be made again only if its card is one of the test cards; a visitor's own card is not kept. */
+  /** What is sent beside the card. */
+  const rest = () => JSON.stringify([cart.lines(), cart.email]);
+
+  /**
+   * The same payload can be made again only if its card is one of the test cards (a visitor's own card is not kept) and
+   * no other tab has changed the cart. Another payload may cancel the open one: for that, the visitor must press Pay.
+   */
   async function resume(key) {
     const attempt = recall("attempt");
-    if (attempt?.intent === cart.intent && attempt.testCard) {
+    if (attempt?.intent === cart.intent && attempt.testCard && attempt.rest === rest()) {
       form.fill(attempt.testCard);
       return submit("resumed");
     }

@@ -124,6 +124,7 @@ export const en = {
   row_click: ({ count, held }) => [count > 1 ? `click ×${count}` : "click", held === count ? "held" : held > 0 ? `${held} held` : null].filter(Boolean).join(", "),
   row_reload: "page reloaded",
   row_send: ({ send, key }) => `no. ${send} · ${key}`,
+  row_cancel: ({ key }) => `cancels · ${key}`,
   row_lost: "no answer",
   row_wait: ({ seconds }) => `waits ${seconds} s`,
   row_answer: ({ status, idempotencyStatus }) => (idempotencyStatus ? `${status} ${idempotencyStatus}` : `${status}, no proof`),

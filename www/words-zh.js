@@ -122,6 +122,7 @@ export const zh = {
   row_click: ({ count, held }) => [count > 1 ? `点击 ×${count}` : "点击", held === count ? "拦下" : held > 0 ? `拦下 ${held}` : null].filter(Boolean).join("，"),
   row_reload: "页面刷新",
   row_send: ({ send, key }) => `第 ${send} 次 · ${key}`,
+  row_cancel: ({ key }) => `取消 · ${key}`,
   row_lost: "没有答复",
   row_wait: ({ seconds }) => `等待 ${seconds} 秒`,
   row_answer: ({ status, idempotencyStatus }) => (idempotencyStatus ? `${status} ${idempotencyStatus}` : `${status}，无凭据`),

@@ -1,8 +1,9 @@
 //! When the client sends, waits and stops.
 //!
 //! Invariant: every send of one [`Attempt`] is under one key, except for one change to the next
-//! epoch's key after the gate said that nothing of the old one can happen (rule I8). An attempt that
-//! has sent something ends as failed only on the gate's word; everything else is
+//! epoch's key after the gate said that nothing of the old one can happen (rule I8). A key is
+//! cancelled only if another payload has it and is open: nobody can send that payload again. An
+//! attempt that has sent something ends as failed only on the gate's word; everything else is
 //! [`End::Unknown`] (rule T4).
 //!
 //! The machine does nothing: the shell carries out each [`Action`] and reports the [`Event`] that
@@ -30,25 +31,29 @@ pub struct Config {
     pub base_ms: u64,
     /// No wait that the client chooses is longer.
     pub cap_ms: u64,
-    /// How long one send may take, its body included.
+    /// How long one send or cancellation may take, the answer's body included.
     pub attempt_timeout_ms: u64,
-    /// How long all sends and waits may take together.
+    /// How long all sends, cancellations and waits may take together.
     pub deadline_ms: u64,
-    /// How many sends there are at most. The first one is always made.
+    /// How many sends and cancellations there are at most. The first send is always made.
     pub max_sends: u32,
 }
 
 /// One attempt to learn what became of an operation.
 ///
 /// ```text
-///           ┌────────── early ─────────┐
-///           ▼                          │
-///  start ─▶ Sending ──again──▶ Waiting ┴─over─▶ Sending …
-///           │   │                 │
-///           │   └─ other payload refused: once more under the next key ─▶ Sending
-///           │                     │
-///           ├─ the gate's word ───┼──▶ Finished: done | failed
-///           └─ aborted, no time, no send left ─┴──▶ Finished: unknown
+///                              ┌ early ┐
+///                              ▼       │
+///  start ─▶ Sending ──again──▶ Waiting ┴─over─▶ the call that was to be made again
+///           │ │   ▲            ▲
+///           │ │   │          again
+///           │ │   │            │
+///           │ └─ other payload open ──▶ Cancelling
+///           │     │            │
+///           │     └─ other payload refused or cancelled: once more under the next key
+///           │                  │
+///           ├─ the gate's word ┴──▶ Finished: done | failed
+///           └─ aborted, no time, no call left (from every state) ──▶ Finished: unknown
 /// ```
 ///
 /// The first action is a send, so no wait ever comes before it. A wait that would not end before the
@@ -59,16 +64,23 @@ pub struct Attempt {
     config: Config,
     deadline_ms: u64,
     backoff: Backoff,
-    sends: u32,
+    calls: u32,
     key_changed: bool,
     state: State,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    Sending,
-    Waiting { until_ms: u64 },
+    Calling(Call),
+    Waiting { until_ms: u64, then: Call },
     Finished,
+}
+
+/// What the gate is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    Cancel,
+    Send,
 }
 
 /// What the shell does next.
@@ -78,9 +90,15 @@ enum State {
     reason = "an action that a shell does not know must be a compile error"
 )]
 pub enum Action {
+    /// Ask the gate to cancel the key of the last send, and report what came of it. An answer about
+    /// another operation must not be reported as this one's.
+    Cancel {
+        /// As for a send.
+        timeout_ms: u64,
+    },
     /// Send the request and report what came of it.
     Send {
-        /// Counts the sends of this attempt from 1.
+        /// Counts the sends and cancellations of this attempt from 1.
         number: u32,
         /// Report [`Event::TimedOut`] when the answer's last byte is not there by then.
         timeout_ms: u64,
@@ -114,11 +132,11 @@ pub enum Event {
     Aborted,
     /// The answer arrived completely.
     Answered(Answer),
-    /// The send was not made, because the key's lifetime is nearly over (rule T3).
+    /// The call was not made, because the key's lifetime is nearly over (rule T3).
     KeyTooOld,
     /// No answer, or a part of one: the request may have been executed all the same.
     NetworkError,
-    /// The send's time is over.
+    /// The call's time is over.
     TimedOut,
     /// The wait's time is over.
     WaitOver,
@@ -168,7 +186,7 @@ pub enum Why {
     NotRetryable,
     /// The answer is not the gate's, and says neither success nor "try again".
     NotUnderstood,
-    /// Every send was used.
+    /// Every send or cancellation was used.
     SendsUsedUp,
 }
 
@@ -201,9 +219,9 @@ impl Attempt {
             deadline_ms: now_ms.saturating_add(config.deadline_ms),
             backoff: Backoff::new(config.base_ms, config.cap_ms, seed),
             config,
-            sends: 0,
+            calls: 0,
             key_changed: false,
-            state: State::Sending,
+            state: State::Calling(Call::Send),
         };
         attempt.send(now_ms, KeyChoice::Same)
     }
@@ -215,38 +233,56 @@ impl Attempt {
     /// [`IllegalEvent`] if the event does not belong to the last action: the shell is wrong.
     pub fn handle(self, now_ms: u64, event: Event) -> Result<(Self, Action), IllegalEvent> {
         Ok(match (self.state, event) {
-            (State::Sending, Event::Answered(answer)) => self.answered(now_ms, &answer),
-            (State::Sending, Event::NetworkError | Event::TimedOut) => self.wait(now_ms, None),
-            (State::Sending, Event::KeyTooOld) => self.finish(End::Unknown(Why::KeyTooOld)),
-            (State::Sending | State::Waiting { .. }, Event::Aborted) => {
+            (State::Calling(Call::Send), Event::Answered(answer)) => {
+                self.obey(now_ms, answer.verdict(), &answer)
+            }
+            (State::Calling(Call::Cancel), Event::Answered(answer)) => {
+                self.obey(now_ms, answer.verdict_on_cancel(), &answer)
+            }
+            (State::Calling(call), Event::NetworkError | Event::TimedOut) => {
+                self.wait(now_ms, None, call)
+            }
+            (State::Calling(_), Event::KeyTooOld) => self.finish(End::Unknown(Why::KeyTooOld)),
+            (State::Calling(_) | State::Waiting { .. }, Event::Aborted) => {
                 self.finish(End::Unknown(Why::Aborted))
             }
-            (State::Waiting { until_ms }, Event::WaitOver) => self.wait_over(now_ms, until_ms),
+            (State::Waiting { until_ms, then }, Event::WaitOver) => {
+                self.wait_over(now_ms, until_ms, then)
+            }
             (state, event) => return Err(IllegalEvent { state, event }),
         })
     }
 
-    fn answered(self, now_ms: u64, answer: &Answer) -> (Self, Action) {
-        match answer.verdict() {
-            Verdict::Again => self.wait(now_ms, answer.retry_after_ms),
+    fn obey(self, now_ms: u64, verdict: Verdict, answer: &Answer) -> (Self, Action) {
+        match verdict {
+            Verdict::Again(call) => self.wait(now_ms, answer.retry_after_ms, call),
+            Verdict::Cancel => self.cancel_other(now_ms, answer),
             Verdict::End(end) => self.finish(end),
-            Verdict::NextKey => self.next_key(now_ms),
+            Verdict::NextKey(reason) => self.next_key(now_ms, reason),
+        }
+    }
+
+    /// Not under the next key: who holds that one has gone on while this attempt was cancelling, and
+    /// two that cancel each other would both end unpaid.
+    fn cancel_other(self, now_ms: u64, answer: &Answer) -> (Self, Action) {
+        match self.key_changed {
+            true => self.wait(now_ms, answer.retry_after_ms, Call::Send),
+            false => self.cancel(now_ms),
         }
     }
 
     /// Once only: if the next key has been taken by yet another payload and refused too, somebody
     /// else is trying cards for this intent, and the customer decides who goes on.
-    fn next_key(mut self, now_ms: u64) -> (Self, Action) {
-        let sends_left = self.sends < self.config.max_sends && now_ms < self.deadline_ms;
-        if self.key_changed || !sends_left {
-            return self.finish(End::Failed(Reason::Refused));
+    fn next_key(mut self, now_ms: u64, reason: Reason) -> (Self, Action) {
+        if self.key_changed || !self.has_call_left() || now_ms >= self.deadline_ms {
+            return self.finish(End::Failed(reason));
         }
         self.key_changed = true;
         self.send(now_ms, KeyChoice::Next)
     }
 
-    fn wait(mut self, now_ms: u64, asked_ms: Option<u64>) -> (Self, Action) {
-        if self.sends >= self.config.max_sends {
+    fn wait(mut self, now_ms: u64, asked_ms: Option<u64>, then: Call) -> (Self, Action) {
+        if !self.has_call_left() {
             return self.finish(End::Unknown(Why::SendsUsedUp));
         }
         // "Retry-After: 0" is no opinion: without a wait, all sends would be used up in a second.
@@ -256,31 +292,53 @@ impl Attempt {
         if until_ms >= self.deadline_ms {
             return self.finish(End::Unknown(Why::Deadline));
         }
-        self.state = State::Waiting { until_ms };
+        self.state = State::Waiting { until_ms, then };
         (self, Action::Wait { until_ms })
     }
 
-    fn wait_over(self, now_ms: u64, until_ms: u64) -> (Self, Action) {
+    fn wait_over(self, now_ms: u64, until_ms: u64, then: Call) -> (Self, Action) {
         if now_ms < until_ms {
             return (self, Action::Wait { until_ms });
         }
-        // The page may have slept longer than it should.
+        match then {
+            Call::Cancel => self.cancel(now_ms),
+            // The page may have slept longer than it should.
+            Call::Send if now_ms >= self.deadline_ms => self.finish(End::Unknown(Why::Deadline)),
+            Call::Send => self.send(now_ms, KeyChoice::Same),
+        }
+    }
+
+    fn cancel(mut self, now_ms: u64) -> (Self, Action) {
+        if !self.has_call_left() {
+            return self.finish(End::Unknown(Why::SendsUsedUp));
+        }
         if now_ms >= self.deadline_ms {
             return self.finish(End::Unknown(Why::Deadline));
         }
-        self.send(now_ms, KeyChoice::Same)
+        let timeout_ms = self.call(now_ms, Call::Cancel);
+        (self, Action::Cancel { timeout_ms })
     }
 
     fn send(mut self, now_ms: u64, key: KeyChoice) -> (Self, Action) {
-        self.sends += 1;
-        self.state = State::Sending;
-        let left_ms = self.deadline_ms.saturating_sub(now_ms);
+        let timeout_ms = self.call(now_ms, Call::Send);
         let action = Action::Send {
-            number: self.sends,
-            timeout_ms: self.config.attempt_timeout_ms.min(left_ms),
+            number: self.calls,
+            timeout_ms,
             key,
         };
         (self, action)
+    }
+
+    /// Counts a call; returns how long it may take.
+    fn call(&mut self, now_ms: u64, call: Call) -> u64 {
+        self.calls += 1;
+        self.state = State::Calling(call);
+        let left_ms = self.deadline_ms.saturating_sub(now_ms);
+        self.config.attempt_timeout_ms.min(left_ms)
+    }
+
+    fn has_call_left(&self) -> bool {
+        self.calls < self.config.max_sends
     }
 
     fn finish(mut self, end: End) -> (Self, Action) {
@@ -308,7 +366,10 @@ impl fmt::Display for IllegalEvent {
         };
         let action = match self.state {
             State::Finished => "has finished; start a new one",
-            State::Sending => "is sending; report what came of the send first",
+            State::Calling(Call::Cancel) => {
+                "is cancelling; report what came of the cancellation first"
+            }
+            State::Calling(Call::Send) => "is sending; report what came of the send first",
             State::Waiting { .. } => "is waiting; report the end of the wait first",
         };
         write!(f, "{event} was reported to an attempt that {action}")

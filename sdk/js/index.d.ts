@@ -22,7 +22,8 @@ export interface Options {
     capMs?: number;
   };
   /**
-   * How long one send may take, up to the last byte of the answer. Then the same key is sent again.
+   * How long one send or cancellation may take, up to the last byte of the answer. Then the same key
+   * is sent again.
    * @defaultValue 25000
    */
   attemptTimeoutMs?: number;
@@ -33,7 +34,7 @@ export interface Options {
    */
   deadlineMs?: number;
   /**
-   * How many sends one `submit` makes at most.
+   * How many sends and cancellations one `submit` makes at most.
    * @defaultValue 12
    */
   maxAttempts?: number;
@@ -50,7 +51,9 @@ export interface Oncegate extends EventTarget {
    * also if the payload changed in between (the event says so). After `done`, the intent stays
    * executed: the same payload gets the stored answer again, another one gets `changed: true`, and
    * nothing is executed until the application calls {@link end}. After `failed`, the next call is a
-   * new operation. After `unknown`, the next call asks again under the same key.
+   * new operation. After `unknown`, the next call asks again under the same key. If its payload is
+   * another one (another card), it has the gate cancel the open one: `changed: true` says that it was
+   * too late for that, otherwise the new payload is sent under the next key.
    */
   submit(request: Request): Promise<Result>;
 
@@ -217,7 +220,8 @@ export interface OncegateEvent {
    * - `resumed`: the intent was open before this call: the same key goes on.
    * - `send`: the request is about to leave; its key is stored.
    * - `answer`: an answer has arrived, complete.
-   * - `network-error`: a send ended without one.
+   * - `network-error`: a send or a cancellation ended without one.
+   * - `cancel`: another payload has the key and is open: the gate is about to be asked to cancel it.
    * - `wait`: a wait begins.
    * - `settled`: the result is there.
    * - `storage-missing`: the key will not survive a reload.
@@ -228,6 +232,7 @@ export interface OncegateEvent {
     | "send"
     | "answer"
     | "network-error"
+    | "cancel"
     | "wait"
     | "settled"
     | "storage-missing";

@@ -13,7 +13,10 @@ export function toJob(request, settings, storage) {
   const init = { method: String(request.method ?? "POST").toUpperCase(), headers, body };
   // Throws for what fetch would refuse on every send: a mistake is not a network error.
   const { url, method } = new Request(new URL(request.url, globalThis.document?.baseURI), init);
-  return { ...settings, storage, now, intent: takeIntent(request.intent), url, method, init, headers, bytes };
+  const cancelUrl = new URL("/.oncegate/v1/operations/cancel", url).href;
+  // All headers go along with a cancellation: what lets the request pass to the gate should let it pass, too.
+  const call = (cancels, signal) => (cancels ? fetch(cancelUrl, { method: "POST", headers, signal }) : fetch(url, { ...init, signal }));
+  return { ...settings, storage, now, intent: takeIntent(request.intent), url, method, fetch: call, headers, bytes };
 }
 
 function takeIntent(intent) {

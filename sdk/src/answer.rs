@@ -2,7 +2,7 @@
 
 use js_sys::JSON;
 use oncegate_core::attempt::{Answer, Problem};
-use oncegate_core::header::{IDEMPOTENCY_KEY_LIFETIME, IDEMPOTENCY_STATUS};
+use oncegate_core::header::{IDEMPOTENCY_KEY_LIFETIME, IDEMPOTENCY_STATUS, OPERATION};
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::retry_after::{http_date, wait_ms};
 use wasm_bindgen::JsValue;
@@ -16,16 +16,16 @@ use crate::object::{get, get_number, get_text};
 pub(crate) struct Received {
     pub(crate) answer: Answer,
     pub(crate) response: Response,
-    /// The parsed problem, or `undefined`.
+    /// The parsed body, or `undefined`.
     pub(crate) problem: JsValue,
     pub(crate) lifetime_ms: Option<u64>,
 }
 
 /// Waits for the body's last byte: an answer that breaks off is none. The page gets the response
-/// unread.
-pub(crate) async fn receive(response: Response) -> Result<Received, JsValue> {
+/// unread. A body is parsed if its type begins with `media`.
+pub(crate) async fn receive(response: Response, media: &str) -> Result<Received, JsValue> {
     let headers = response.headers();
-    let problem = read_body(&response.clone()?).await?;
+    let problem = read_body(&response.clone()?, media).await?;
     Ok(Received {
         answer: Answer {
             http_status: response.status(),
@@ -41,9 +41,14 @@ pub(crate) async fn receive(response: Response) -> Result<Received, JsValue> {
     })
 }
 
-async fn read_body(copy: &Response) -> Result<JsValue, JsValue> {
+/// The operation that an answer is about.
+pub(crate) fn operation_of(response: &Response) -> Option<String> {
+    header(&response.headers(), OPERATION)
+}
+
+async fn read_body(copy: &Response, media: &str) -> Result<JsValue, JsValue> {
     let content_type = header(&copy.headers(), "content-type").unwrap_or_default();
-    if content_type.starts_with("application/problem+json") {
+    if content_type.starts_with(media) {
         let text = JsFuture::from(copy.text()?).await?;
         return Ok(JSON::parse(&text.as_string().unwrap_or_default()).unwrap_or_default());
     }

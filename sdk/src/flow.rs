@@ -8,16 +8,19 @@
 //! | the first byte and the answer | open | sends the same key; the gate has at most one execution |
 //! | the answer `executed` and storing it | open | sends the same key and gets the replay |
 //! | the answer `refused` and raising the epoch | open | hears `refused` again, and raises it |
+//! | cancelling and raising the epoch | open | hears that it is cancelled, and raises it |
 //! | raising the epoch and sending the next key | none | sends the next key for the first time |
 
-use oncegate_core::attempt::{Action, Attempt, Config, End, Event, KeyChoice, Reason, Why};
+use oncegate_core::attempt::{
+    Action, Attempt, Config, End, Event, KeyChoice, Problem, Reason, Why,
+};
 use oncegate_core::header::IDEMPOTENCY_KEY;
 use oncegate_core::outcome::Status;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Response;
 
-use crate::answer::Received;
+use crate::answer::{Received, operation_of};
 use crate::host::{Job, random};
 use crate::internal;
 use crate::object::{Fields, get_text};
@@ -53,12 +56,16 @@ pub(crate) async fn run(job: Job) -> Result<Fields, JsValue> {
     loop {
         let event = match action {
             Action::Finish(end) => return Ok(flow.finish(end)),
-            Action::Send { key, .. } if flow.is_executed && key == KeyChoice::Next => {
+            Action::Cancel { .. }
+            | Action::Send {
+                key: KeyChoice::Next,
+                ..
+            } if flow.is_executed => {
                 return Ok(flow.finish(End::Unknown(Why::NotUnderstood)));
             }
-            Action::Send {
-                timeout_ms, key, ..
-            } => flow.send(timeout_ms, key).await?,
+            Action::Cancel { timeout_ms } | Action::Send { timeout_ms, .. } => {
+                flow.call(action, timeout_ms).await?
+            }
             Action::Wait { until_ms } => flow.wait(until_ms).await,
         };
         (attempt, action) = attempt
@@ -116,19 +123,32 @@ impl Flow {
         self.job.now() as u64
     }
 
-    async fn send(&mut self, timeout_ms: u64, key: KeyChoice) -> Result<Event, JsValue> {
+    /// Makes a call; for a cancellation, the headers still carry the key of the send before.
+    async fn call(&mut self, action: Action, timeout_ms: u64) -> Result<Event, JsValue> {
         if self.job.is_aborted() {
             return Ok(Event::Aborted);
         }
-        if key == KeyChoice::Next {
+        if matches!(
+            action,
+            Action::Send {
+                key: KeyChoice::Next,
+                ..
+            }
+        ) {
             self.operation.take_next_key()?;
         }
         if !self.operation.is_fresh() {
             return Ok(Event::KeyTooOld);
         }
-        self.prepare_send()?;
-        Ok(match send(&self.job, &mut self.aborted, timeout_ms).await {
+        let cancels = matches!(action, Action::Cancel { .. });
+        match cancels {
+            true => self.job.emit("cancel", &self.event()),
+            false => self.prepare_send()?,
+        }
+        let sent = send(&self.job, cancels, &mut self.aborted, timeout_ms).await;
+        Ok(match sent {
             Sent::Aborted => Event::Aborted,
+            Sent::Answered(received) if cancels => self.cancelled(received),
             Sent::Answered(received) => self.answered(received),
             Sent::Failed(error) => self.no_answer("failed", error, Event::NetworkError),
             Sent::TimedOut => self.no_answer("timeout", JsValue::UNDEFINED, Event::TimedOut),
@@ -160,6 +180,18 @@ impl Flow {
             event.set_flag("replayed", status == Status::Replayed);
         }
         self.job.emit("answer", &event);
+        Event::Answered(answer)
+    }
+
+    /// Only an answer about the operation that was met counts: on a route that takes its keys from
+    /// somewhere else, the header names another one.
+    fn cancelled(&mut self, received: Received) -> Event {
+        let mut answer = received.answer;
+        let met = self.response.as_ref().and_then(operation_of);
+        if operation_of(&received.response) != met {
+            answer.problem = Problem::default();
+        }
+        self.error = JsValue::UNDEFINED;
         Event::Answered(answer)
     }
 

@@ -3,7 +3,7 @@
 use js_sys::{Array, Promise};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-use web_sys::Headers;
+use web_sys::{AbortSignal, Headers};
 
 use crate::object::Fields;
 
@@ -21,13 +21,17 @@ extern "C" {
     pub(crate) fn url(this: &Job) -> String;
     #[wasm_bindgen(method, getter)]
     pub(crate) fn method(this: &Job) -> String;
-    /// What `fetch` gets, together with a signal.
-    #[wasm_bindgen(method, getter)]
-    pub(crate) fn init(this: &Job) -> Fields;
-    /// The headers in `init`.
+    /// Sends the request, or has its gate cancel the key in its headers.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn fetch(
+        this: &Job,
+        cancels: bool,
+        signal: &AbortSignal,
+    ) -> Result<Promise, JsValue>;
+    /// The headers of every call.
     #[wasm_bindgen(method, getter)]
     pub(crate) fn headers(this: &Job) -> Headers;
-    /// The bytes of the body in `init`.
+    /// The bytes of the body.
     #[wasm_bindgen(method, getter)]
     pub(crate) fn bytes(this: &Job) -> Vec<u8>;
     /// Resolved when the user gives up.
@@ -62,9 +66,6 @@ extern "C" {
     pub(crate) fn set(this: &Storage, name: &str, value: &str) -> bool;
     #[wasm_bindgen(method)]
     pub(crate) fn names(this: &Storage) -> Array;
-
-    #[wasm_bindgen(catch)]
-    pub(crate) fn fetch(url: &str, init: &Fields) -> Result<Promise, JsValue>;
 
     #[wasm_bindgen(catch, js_namespace = crypto, js_name = getRandomValues)]
     fn get_random_values(bytes: &mut [u8]) -> Result<(), JsValue>;

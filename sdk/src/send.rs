@@ -1,4 +1,4 @@
-//! One send, and one wait: what can end them, and what is left running.
+//! One send or cancellation, and one wait: what can end them, and what is left running.
 //!
 //! Invariant: both end by their own timer at the latest, whatever `fetch` does. That holds for a
 //! page that the browser froze and brought back, too: timers go on there, requests may not.
@@ -10,12 +10,12 @@ use std::task::Poll;
 use gloo_timers::future::TimeoutFuture;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{AbortController, Response};
+use web_sys::{AbortController, AbortSignal, Response};
 
 use crate::answer::{Received, receive};
-use crate::host::{Job, fetch};
+use crate::host::Job;
 
-/// What came of a send.
+/// What came of a call.
 pub(crate) enum Sent {
     Aborted,
     Answered(Received),
@@ -29,14 +29,20 @@ pub(crate) enum Waited {
     Over,
 }
 
-/// Sends the job's request as it stands. The time covers the body of the answer.
-pub(crate) async fn send(job: &Job, aborted: &mut JsFuture, timeout_ms: u64) -> Sent {
+/// Sends the job's request as it stands, or has its gate cancel the key. The time covers the body of
+/// the answer.
+pub(crate) async fn send(
+    job: &Job,
+    cancels: bool,
+    aborted: &mut JsFuture,
+    timeout_ms: u64,
+) -> Sent {
     let Ok(controller) = AbortController::new() else {
         return Sent::Failed(JsValue::UNDEFINED);
     };
-    job.init().set("signal", &controller.signal());
+    let signal = controller.signal();
     let answered = async {
-        exchange(job)
+        exchange(job, cancels, &signal)
             .await
             .map_or_else(Sent::Failed, Sent::Answered)
     };
@@ -53,9 +59,15 @@ pub(crate) async fn send(job: &Job, aborted: &mut JsFuture, timeout_ms: u64) -> 
     sent
 }
 
-async fn exchange(job: &Job) -> Result<Received, JsValue> {
-    let response = JsFuture::from(fetch(&job.url(), &job.init())?).await?;
-    receive(response.unchecked_into::<Response>()).await
+async fn exchange(job: &Job, cancels: bool, signal: &AbortSignal) -> Result<Received, JsValue> {
+    let response = JsFuture::from(job.fetch(cancels, signal)?).await?;
+    // A page gets its answer unread; what a cancellation says is for us.
+    let media = if cancels {
+        "application/"
+    } else {
+        "application/problem+json"
+    };
+    receive(response.unchecked_into::<Response>(), media).await
 }
 
 /// Waits, unless the user gives up.

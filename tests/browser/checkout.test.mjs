@@ -38,6 +38,12 @@ async function paid(orders = 1) {
   assert.deepEqual(stack.rows(), { orders, payments: orders });
 }
 
+/** What the gate says of a key. */
+async function stateOf(key) {
+  const answer = await fetch(`${stack.gate}/.oncegate/v1/operations`, { headers: { "idempotency-key": key } });
+  return (await answer.json()).state;
+}
+
 test("one click", async () => {
   await openShop(page, stack.gate);
   await clickPay(page);
@@ -165,6 +171,39 @@ test("a declined card says that nothing was charged, and another card pays", asy
   await pause(700);
   await clickPay(page);
   await paid();
+});
+
+test("the shop is stopped, the page reloaded, and another card pays: the first payment is cancelled", async () => {
+  await openShop(page, stack.gate);
+  await stack.tell("stop-origin");
+  await page.getByTestId("card-number").fill("5555 5555 5555 4444");
+  await clickPay(page);
+  await until(() => sends.keys.size, (keys) => keys === 1);
+  const [key] = sends.keys;
+  await until(() => stateOf(key), (state) => state === "unknown");
+  await page.reload();
+  await page.locator("[data-testid=pay]:not([disabled])").waitFor();
+  await page.getByTestId("card-number").fill("4111 1111 1111 1111");
+  await stack.tell("start-origin");
+  await clickPay(page);
+  await paid();
+  assert.equal(await stateOf(key), "cancelled");
+  assert.equal(sends.keys.size, 2);
+});
+
+test("the shop has taken the payment, the page is reloaded, and another card comes too late", async () => {
+  await stack.faults({ delay_after: 4_000 });
+  await openShop(page, stack.gate);
+  await page.getByTestId("card-number").fill("5555 5555 5555 4444");
+  await clickPay(page);
+  await until(async () => stack.rows().orders, (orders) => orders === 1);
+  await page.reload();
+  await page.locator("[data-testid=pay]:not([disabled])").waitFor();
+  await page.getByTestId("card-number").fill("4111 1111 1111 1111");
+  await clickPay(page);
+  await paid();
+  assert.equal(sends.keys.size, 1);
+  assert.match(await page.getByTestId("result").textContent(), /already paid/);
 });
 
 test("the shop is stopped and started again", async () => {

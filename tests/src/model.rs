@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use oncegate_core::attempt;
 use oncegate_core::fingerprint::{Fingerprint, Parts};
+use oncegate_core::operation::View;
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::problem::{Code, Problem};
 
@@ -65,6 +66,8 @@ pub(crate) struct Response {
 pub(crate) enum Body {
     /// The gate's.
     Problem(Box<Problem>),
+    /// What the gate says of a closed operation that was to be cancelled.
+    Seen(View),
     /// The origin's, or that of something before it.
     Text(Option<Text>),
 }
@@ -118,6 +121,7 @@ impl Response {
     pub(crate) fn as_answer(&self) -> attempt::Answer {
         let (problem, retry_after_ms) = match &self.body {
             Body::Problem(problem) => (hints(problem), problem.retry_after_ms),
+            Body::Seen(view) => (what_became(view), None),
             Body::Text(text) => (
                 attempt::Problem {
                     key_reused: text.as_ref().is_some_and(|text| text.recorded.is_some()),
@@ -137,7 +141,7 @@ impl Response {
 
     pub(crate) fn text(&self) -> Option<&Text> {
         match &self.body {
-            Body::Problem(_) => None,
+            Body::Problem(_) | Body::Seen(_) => None,
             Body::Text(text) => text.as_ref().filter(|text| text.recorded.is_none()),
         }
     }
@@ -149,6 +153,14 @@ fn hints(problem: &Problem) -> attempt::Problem {
         state: problem.state.and_then(Outcome::parse),
         safe_new_key: problem.safe_new_key,
         retryable: Some(problem.retryable),
+    }
+}
+
+fn what_became(view: &View) -> attempt::Problem {
+    attempt::Problem {
+        state: Outcome::parse(view.state.as_str()),
+        safe_new_key: view.safe_new_key,
+        ..attempt::Problem::default()
     }
 }
 
@@ -177,6 +189,7 @@ impl fmt::Display for Response {
                     problem.code.as_str()
                 )
             }
+            Body::Seen(view) => write!(f, "{} {}", self.http, view.state.as_str()),
             Body::Text(Some(text)) => write!(f, "{} {status} \"{}\"", self.http, text.bytes),
             Body::Text(None) => write!(f, "{} {status}, bare", self.http),
         }

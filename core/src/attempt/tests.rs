@@ -1,3 +1,5 @@
+mod cancel;
+
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
@@ -178,7 +180,10 @@ fn l5_a_ledgers_own_word_that_an_earlier_payload_was_executed_is_done() {
 
 #[test]
 fn t4_a_refused_earlier_payload_gives_way_to_the_next_key_once() {
-    for state in [Outcome::Refused, Outcome::Cancelled] {
+    for (state, reason) in [
+        (Outcome::Refused, Reason::Refused),
+        (Outcome::Cancelled, Reason::Cancelled),
+    ] {
         let answer = Event::Answered(key_reused(Some(state), true));
         let (attempt, action) = start().handle(1_000, answer).unwrap();
         let next = Action::Send {
@@ -188,19 +193,15 @@ fn t4_a_refused_earlier_payload_gives_way_to_the_next_key_once() {
         };
         assert_eq!(action, next);
         let (_, action) = attempt.handle(2_000, answer).unwrap();
-        assert_eq!(action, Action::Finish(End::Failed(Reason::Refused)));
+        assert_eq!(action, Action::Finish(End::Failed(reason)));
     }
 }
 
 #[test]
 fn i8_a_refused_earlier_payload_keeps_the_key_until_a_new_one_is_safe() {
-    for answer in [
-        key_reused(Some(Outcome::Refused), false),
-        key_reused(Some(Outcome::Unknown), true),
-        key_reused(None, true),
-        key_reused(None, false),
-    ] {
-        assert!(is_wait(after(Event::Answered(answer))), "{answer:?}");
+    for state in [Outcome::Refused, Outcome::Cancelled] {
+        let answer = key_reused(Some(state), false);
+        assert!(is_wait(after(Event::Answered(answer))), "{state}");
     }
 }
 
@@ -352,6 +353,7 @@ fn against_silence(config: Config, seed: u64) -> (Vec<u64>, u32, u64, End) {
                     _ => Event::Answered(bare(503)),
                 }
             }
+            Action::Cancel { .. } => unreachable!("nobody has said that the key is reused"),
             Action::Wait { until_ms } => {
                 waits.push(until_ms - now);
                 now = until_ms;

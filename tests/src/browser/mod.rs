@@ -1,8 +1,8 @@
 //! Customers and their tabs.
 //!
 //! A customer intends **one** purchase, whatever he clicks: in two tabs, twice, again after a reload,
-//! again after hearing *failed*, with another card. After *unknown* he asks again with the same card,
-//! and sometimes cancels before.
+//! again after hearing *failed*, with another card. After *unknown* he asks again with the same card.
+//! A generated key, which the SDK does not know, he sometimes has cancelled before.
 //!
 //! Invariant: what a tab knows may be lost at any moment; what is stored is enough to go on.
 
@@ -11,6 +11,7 @@ mod storage;
 
 use oncegate_core::attempt::{Attempt, End, Event as Happened};
 use oncegate_core::intent::InstallSecret;
+use oncegate_core::key::KeyKind;
 use oncegate_core::proof::Origin;
 
 use self::run::Run;
@@ -18,13 +19,13 @@ use self::storage::{Phase, Record};
 use crate::env::{Env, Event};
 use crate::model::{Card, Payload, Response, Ticket};
 use crate::plant::Plant;
-use crate::shard::ShardEvent;
+use crate::shard::{CancelEvent, ShardEvent};
 use crate::witness::Oracle;
 
 /// How often a customer asks again at an origin that cannot tell.
 const PATIENCE: u32 = 3;
 
-/// How often, per mille, he cancels after *unknown*.
+/// How often, per mille, he has a generated key cancelled after *unknown*.
 const CANCELS: u32 = 250;
 
 #[derive(Debug)]
@@ -237,7 +238,7 @@ impl Browser {
                 }
                 let pause_ms = env.random.between(500, 10_000);
                 let again = *card;
-                if env.random.chance(CANCELS) {
+                if env.settings.kind == KeyKind::Generated && env.random.chance(CANCELS) {
                     self.cancel(env, tab);
                 }
                 env.after(pause_ms, Event::Tab(tab, TabEvent::Click(again)));
@@ -245,8 +246,8 @@ impl Browser {
         }
     }
 
-    /// "Pay with another card": the way out for a payload that meets an unknown operation of another
-    /// one, which it can neither settle nor replace. Who cancels means to pay all the same.
+    /// The way out for a payload that meets an unknown operation of another one, where the SDK cannot
+    /// cancel. Who cancels means to pay all the same.
     fn cancel(&mut self, env: &mut Env, tab: usize) {
         let Tab { customer, card, .. } = self.tabs[tab];
         let payload = Payload {
@@ -258,7 +259,10 @@ impl Browser {
         customer.other_cards.push(card);
         env.note(format_args!("tab {tab} cancels {key}"));
         let wait_ms = env.random.between(1, 500);
-        env.after(wait_ms, Event::Shard(ShardEvent::Cancel(key, payload)));
+        env.after(
+            wait_ms,
+            Event::Shard(ShardEvent::Cancel(CancelEvent::Ask(key, payload))),
+        );
     }
 
     /// The end of a run, as in `sdk/src/flow.rs`.

@@ -8,7 +8,7 @@ use crate::env::{Env, Event};
 use crate::model::{Call, KeyId, Payload, Response, Ticket};
 use crate::network::notice_ms;
 use crate::plant::Plant;
-use crate::shard::ShardEvent;
+use crate::shard::{CancelEvent, ShardEvent};
 
 /// How often the stored answer of an executed intent is asked for: it is done in any case.
 const SENDS_FOR_A_REPLAY: u32 = 2;
@@ -42,10 +42,12 @@ impl Browser {
         };
         match action {
             Action::Finish(end) => self.finish(env, tab, end),
-            Action::Send {
+            Action::Cancel { .. }
+            | Action::Send {
                 key: KeyChoice::Next,
                 ..
             } if run.is_executed => self.finish(env, tab, End::Unknown(Why::NotUnderstood)),
+            Action::Cancel { timeout_ms } => self.cancel_other(env, tab, timeout_ms),
             Action::Send {
                 timeout_ms,
                 key,
@@ -79,11 +81,33 @@ impl Browser {
         let (ticket, key, payload) = (run.ticket, run.record.key, run.payload);
         env.note(format_args!("tab {tab} sends {key} ({number})"));
         env.after(timeout_ms, Event::Tab(tab, TabEvent::TimedOut(ticket)));
-        transmit(env, ticket, key, payload);
+        transmit(env, ticket, key, payload, ShardEvent::Arrive);
+    }
+
+    /// Has the gate cancel the key that another payload has.
+    fn cancel_other(&mut self, env: &mut Env, tab: usize, timeout_ms: u64) {
+        let Some(run) = self.tabs[tab].run.as_mut() else {
+            return;
+        };
+        run.waits = false;
+        run.ticket.send += 1;
+        run.response = None;
+        let (ticket, key, payload) = (run.ticket, run.record.key, run.payload);
+        env.note(format_args!("tab {tab} has {key} cancelled"));
+        env.after(timeout_ms, Event::Tab(tab, TabEvent::TimedOut(ticket)));
+        transmit(env, ticket, key, payload, |call| {
+            ShardEvent::Cancel(CancelEvent::Arrive(call))
+        });
     }
 }
 
-fn transmit(env: &mut Env, ticket: Ticket, key: KeyId, payload: Payload) {
+fn transmit(
+    env: &mut Env,
+    ticket: Ticket,
+    key: KeyId,
+    payload: Payload,
+    arrive: fn(Call) -> ShardEvent,
+) {
     let hop = env.faults.browser.clone();
     let arrivals = hop.request(env);
     for wait_ms in [arrivals.first_ms, arrivals.copy_ms].into_iter().flatten() {
@@ -93,7 +117,7 @@ fn transmit(env: &mut Env, ticket: Ticket, key: KeyId, payload: Payload) {
             payload,
             tries: 1,
         };
-        env.after(wait_ms, Event::Shard(ShardEvent::Arrive(call)));
+        env.after(wait_ms, Event::Shard(arrive(call)));
     }
     // A broken connection is noticed, or the time runs out.
     if arrivals.first_ms.is_none() && env.random.chance(500) {

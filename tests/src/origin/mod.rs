@@ -23,7 +23,7 @@ use crate::env::{Env, Event};
 use crate::model::{Answered, CourierId, KeyId, Payload, Reply, Text};
 use crate::network::notice_ms;
 use crate::plant::Plant;
-use crate::shard::ShardEvent;
+use crate::shard::{CancelEvent, ShardEvent};
 
 /// How long a duplicate waits for the key (L5).
 const LOCK_TIMEOUT_MS: u64 = 5_000;
@@ -264,7 +264,7 @@ impl Origin {
         let said = settled.unwrap_or(State::Cancelled).outcome();
         let hop = env.faults.origin.clone();
         if let Some(travel_ms) = hop.answer_ms(env) {
-            let heard = ShardEvent::CancelHeard(inquiry, said);
+            let heard = ShardEvent::Cancel(CancelEvent::Heard(inquiry, said));
             env.after(travel_ms, Event::Shard(heard));
         }
     }

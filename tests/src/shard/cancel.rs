@@ -3,16 +3,94 @@
 //! Invariant: asking changes nothing. Only what the ledger said is written, against the attempt that
 //! was the newest one when it was asked.
 
-use oncegate_core::operation::{Cancellation, Operation};
+use oncegate_core::key::KeyKind;
+use oncegate_core::operation::{Cancellation, Operation, State, View};
 use oncegate_core::outcome::{Outcome, Status};
+use oncegate_core::problem::{Code, Problem};
 
-use super::{Row, Shard};
+use super::glue::hint_ms;
+use super::{CLIENT_TIMEOUT_MS, Row, Shard, ShardEvent, respond};
 use crate::env::{Env, Event};
-use crate::model::{KeyId, Payload};
+use crate::model::{Body, Call, KeyId, Payload, Response};
 use crate::origin::{Inquiry, OriginEvent};
 
+/// How long a ledger usually takes.
+const LEDGER_MS: u64 = 500;
+
+#[derive(Debug)]
+pub(crate) enum CancelEvent {
+    /// A client asks for it and waits for what becomes of the key.
+    Arrive(Call),
+    /// Somebody asks for it who does not wait.
+    Ask(KeyId, Payload),
+    /// The ledger's word.
+    Heard(Inquiry, Outcome),
+    /// The ledger has answered, or has had its time.
+    Over(Call),
+}
+
 impl Shard {
-    pub(super) fn cancel(&mut self, env: &mut Env, key: KeyId, payload: Payload) {
+    pub(super) fn handle_cancel(&mut self, env: &mut Env, event: CancelEvent) {
+        match event {
+            CancelEvent::Arrive(call) => self.cancel_for(env, call),
+            CancelEvent::Ask(key, payload) => self.cancel(env, key, payload),
+            CancelEvent::Heard(inquiry, said) => self.cancel_heard(env, inquiry, said),
+            CancelEvent::Over(call) => self.cancel_over(env, call),
+        }
+    }
+
+    /// A client's request. On a route with generated keys, the header in it names an operation that
+    /// does not exist; the SDK sees that the answer is about another one.
+    fn cancel_for(&mut self, env: &mut Env, call: Call) {
+        if env.settings.kind == KeyKind::Generated {
+            let about_another = Response {
+                http: 200,
+                status: None,
+                body: Body::Text(None),
+            };
+            return respond(env, call, about_another);
+        }
+        self.cancel(env, call.key, call.payload);
+        let takes_ms = match env.random.chance(100) {
+            true => CLIENT_TIMEOUT_MS,
+            false => env.random.between(1, LEDGER_MS),
+        };
+        env.after(
+            takes_ms,
+            Event::Shard(ShardEvent::Cancel(CancelEvent::Over(call))),
+        );
+    }
+
+    /// Answered, lost or late: what counts is in the record.
+    fn cancel_over(&mut self, env: &mut Env, call: Call) {
+        let now_ms = self.now_ms(env);
+        let view = self.rows.get(&call.key).map(|row| row.record.view(now_ms));
+        let code = match view.map(|view| view.state) {
+            Some(State::Dispatched) => Code::InProgress,
+            _ => Code::OutcomeUnknown,
+        };
+        let response = match view {
+            Some(
+                view @ View {
+                    state: State::Cancelled | State::Executed | State::Refused,
+                    ..
+                },
+            ) => Response {
+                http: 200,
+                status: None,
+                body: Body::Seen(view),
+            },
+            Some(view) => {
+                let wait_ms = hint_ms(env, now_ms, &view);
+                let problem = Problem::about(code, "op_of_a_run", &view).retry_after(wait_ms);
+                Response::problem(problem, Some(view.state.status()))
+            }
+            None => Response::problem(Problem::new(code), Some(Status::Unknown)),
+        };
+        respond(env, call, response);
+    }
+
+    fn cancel(&mut self, env: &mut Env, key: KeyId, payload: Payload) {
         let now_ms = self.now_ms(env);
         let row = self.rows.get(&key).cloned();
         let payload = row.as_ref().map_or(payload, |row| row.payload);
@@ -33,7 +111,7 @@ impl Shard {
         }
     }
 
-    pub(super) fn cancel_heard(&mut self, env: &mut Env, inquiry: Inquiry, said: Outcome) {
+    fn cancel_heard(&mut self, env: &mut Env, inquiry: Inquiry, said: Outcome) {
         let Inquiry { key, payload, .. } = inquiry;
         let Some(attempt) = inquiry.attempt else {
             return;

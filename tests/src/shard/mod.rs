@@ -9,9 +9,10 @@ mod glue;
 use std::collections::BTreeMap;
 
 use oncegate_core::operation::{Admission, Operation, State, View};
-use oncegate_core::outcome::{Outcome, Status};
+use oncegate_core::outcome::Status;
 use oncegate_core::problem::{Code, Problem};
 
+pub(crate) use self::cancel::CancelEvent;
 pub(crate) use self::glue::lost_problem;
 use self::glue::{hint_ms, replayed, reread, settle};
 use crate::browser::TabEvent;
@@ -19,7 +20,6 @@ use crate::courier::{Completed, CourierEvent, Dispatch};
 use crate::env::{Env, Event};
 use crate::model::{Answered, Body, Call, CallId, CourierId, KeyId, Payload, Reply, Response};
 use crate::network::notice_ms;
-use crate::origin::Inquiry;
 use crate::plant::Plant;
 
 const WAIT_MS: u64 = 10_000;
@@ -30,9 +30,7 @@ const TRIES: u32 = 2;
 #[derive(Debug)]
 pub(crate) enum ShardEvent {
     Arrive(Call),
-    Cancel(KeyId, Payload),
-    /// The ledger's word on a cancellation.
-    CancelHeard(Inquiry, Outcome),
+    Cancel(CancelEvent),
     Carried(CallId, u64, Carried),
     ClientTimeout(CallId),
     Complete(Completion, Option<CourierId>),
@@ -81,8 +79,7 @@ impl Shard {
     pub(crate) fn handle(&mut self, env: &mut Env, event: ShardEvent) {
         match event {
             ShardEvent::Arrive(call) => self.claim(env, call),
-            ShardEvent::Cancel(key, payload) => self.cancel(env, key, payload),
-            ShardEvent::CancelHeard(inquiry, said) => self.cancel_heard(env, inquiry, said),
+            ShardEvent::Cancel(event) => self.handle_cancel(env, event),
             ShardEvent::Carried(call, instance, carried) => {
                 self.carried(env, call, instance, carried);
             }

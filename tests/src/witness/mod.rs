@@ -173,9 +173,12 @@ impl Witness {
             Some(Status::Cancelled) => self.forbid(Oracle::FailedIsFinal, key, None),
             _ => {}
         }
-        if let Body::Problem(problem) = &response.body
-            && problem.safe_new_key
-        {
+        let safe_new_key = match &response.body {
+            Body::Problem(problem) => problem.safe_new_key,
+            Body::Seen(view) => view.safe_new_key,
+            Body::Text(_) => false,
+        };
+        if safe_new_key {
             self.forbid(Oracle::SafeNewKeyIsSafe, key, None);
         }
     }
