@@ -11,7 +11,7 @@ const MOST_OF_ONE = 99;
 
 export function createCart() {
   const listeners = { changed: [], renewed: [], paidElsewhere: [] };
-  let state = recall("cart") ?? fresh({ lines: {}, email: "guest@example.com", started: false });
+  let state = remembered() ?? fresh({ lines: {}, email: "guest@example.com", started: false });
   const tell = (what, ...values) => listeners[what].forEach((listener) => listener(...values));
 
   function save() {
@@ -44,7 +44,7 @@ export function createCart() {
   /** Takes over what another tab has made of the cart. */
   function sync() {
     const previous = state;
-    state = recall("cart") ?? state;
+    state = remembered() ?? state;
     if (state.id !== previous.id) tell("renewed", null);
     tell("changed");
   }
@@ -92,4 +92,11 @@ function intentOf(cartId) {
 function randomId() {
   const bytes = crypto.getRandomValues(new Uint8Array(8));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The cart that was remembered, if it is one. */
+function remembered() {
+  const cart = recall("cart");
+  const isCart = typeof cart?.id === "string" && typeof cart.email === "string" && typeof cart.lines === "object" && cart.lines !== null;
+  return isCart ? cart : null;
 }

@@ -44,6 +44,8 @@ pub enum Code {
     OutcomeUnknown,
     /// The path would match a protected route only in another spelling.
     PathNotCanonical,
+    /// More or larger header fields than an origin can be relied on to read.
+    HeadersTooLarge,
     /// The body is larger than the route allows.
     RequestTooLarge,
     /// Executed, but the answer is no longer replayed.
@@ -61,6 +63,7 @@ impl Code {
             Self::BodyIncomplete => "body_incomplete",
             Self::EndpointUnknown => "endpoint_unknown",
             Self::GateUnavailable => "gate_unavailable",
+            Self::HeadersTooLarge => "headers_too_large",
             Self::InProgress => "in_progress",
             Self::KeyInvalid => "key_invalid",
             Self::KeyMissing => "key_missing",
@@ -94,6 +97,7 @@ impl Code {
             Self::OperationCancelled | Self::ResultExpired => 410,
             Self::RequestTooLarge => 413,
             Self::KeyReused => 422,
+            Self::HeadersTooLarge => 431,
             Self::MethodUnsupported => 501,
             Self::OriginUnreachable => 502,
             Self::GateUnavailable => 503,
@@ -105,6 +109,7 @@ impl Code {
             Self::BodyIncomplete => "The request body did not arrive whole",
             Self::EndpointUnknown => "The gate has no such endpoint",
             Self::GateUnavailable => "The gate cannot decide right now",
+            Self::HeadersTooLarge => "The request has too many or too large header fields",
             Self::InProgress => "The same request is being processed",
             Self::KeyInvalid => "The idempotency key is malformed",
             Self::KeyMissing => "The idempotency key is missing",
@@ -148,6 +153,7 @@ impl Code {
                 "Do not use another key: it may already have happened. Ask again with the same key."
             }
             Self::PathNotCanonical => "Use the path exactly as it is documented.",
+            Self::HeadersTooLarge => "Nothing was forwarded. Send fewer or shorter header fields.",
             Self::RequestTooLarge => "Nothing was forwarded. Send a smaller body.",
             Self::RouteUnknown => "Name the route: ?route=<its name in the configuration>.",
             Self::ResultExpired | Self::ResultUnavailable => {

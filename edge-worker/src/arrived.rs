@@ -44,10 +44,15 @@ impl Arrived {
 
     /// Whether the request asks an origin to read another method than its own.
     pub(crate) fn is_overridden(&self) -> bool {
-        let headers = self.request.headers();
-        METHOD_OVERRIDE_HEADERS
-            .iter()
-            .any(|name| headers.has(name).unwrap_or(true))
+        let mut names = self.request.headers().keys();
+        // Some origins take `_` for `-`.
+        names.any(|name| METHOD_OVERRIDE_HEADERS.contains(&name.replace('_', "-").as_str()))
+    }
+
+    /// Whether there is a body that a forwarded request of this method cannot have.
+    pub(crate) fn has_forbidden_body(&self) -> bool {
+        let bodiless = matches!(self.method, Method::Get | Method::Head);
+        bodiless && self.request.inner().body().is_some()
     }
 
     /// The value of a header, empty if there is none.

@@ -14,6 +14,10 @@ pub(crate) async fn handle(request: Request, env: &Env, config: &Config) -> Resu
     let Some(arrived) = Arrived::read(request)? else {
         return answer::problem(&Problem::new(Code::MethodUnsupported));
     };
+    if arrived.has_forbidden_body() {
+        let reason = "the platform forwards no body with this method";
+        return answer::problem(&Problem::new(Code::MethodUnsupported).because(reason));
+    }
     let page = cors::allowed(&arrived, config)?;
     if let Some(page) = &page
         && let Some(response) = cors::preflight(&arrived, page, config)?

@@ -80,6 +80,15 @@ fn without(received: &Headers, dropped: impl Fn(&str) -> bool) -> Result<Headers
     Ok(headers)
 }
 
+/// Whether there are more fields, or more bytes in them, than allowed.
+pub(crate) fn exceed(headers: &Headers, fields: usize, bytes: usize) -> bool {
+    let sizes = headers
+        .entries()
+        .map(|(name, value)| name.len() + value.len());
+    let (count, size) = sizes.fold((0, 0), |(count, sum), size| (count + 1, sum + size));
+    count > fields || size > bytes
+}
+
 /// What a replay of this answer needs.
 pub(crate) fn for_replay(received: &Headers) -> Result<Vec<(String, String)>> {
     let mut kept = Vec::new();

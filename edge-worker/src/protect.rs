@@ -28,7 +28,16 @@ pub(crate) enum Checked {
     Unkeyed(Option<ArrayBuffer>),
 }
 
+/// What any origin reads, with room for what the gate and proxies add. One that refuses the header
+/// fields of a request says nothing about its key, and would say so every time.
+const MOST_FIELDS: usize = 64;
+const LARGEST_FIELDS_BYTES: usize = 12 * 1024;
+
 pub(crate) async fn check(arrived: &Arrived, route: &Route, config: &Config) -> Result<Checked> {
+    if headers::exceed(arrived.request.headers(), MOST_FIELDS, LARGEST_FIELDS_BYTES) {
+        let limit = format!("the limits are {MOST_FIELDS} fields and {LARGEST_FIELDS_BYTES} bytes");
+        return problem(Problem::new(Code::HeadersTooLarge).because(limit));
+    }
     let body = match body::whole_request(&arrived.request, route.max_body_bytes).await {
         Ok(body) => body,
         Err(BodyFault::Incomplete) => return problem(Problem::new(Code::BodyIncomplete)),

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use oncegate_core::signature::{Secrets, SecretsError};
@@ -40,8 +41,18 @@ struct Serve {
     faults: bool,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
     let Command::Serve(arguments) = Cli::parse().command;
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Serve) -> Result<(), Box<dyn Error>> {
     let runtime = Runtime::new()?;
     let result = runtime.block_on(serve(arguments));
     // Not waiting for calls that are still open: their transactions roll back with the process.

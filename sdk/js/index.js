@@ -13,6 +13,9 @@ import { toJob } from "./job.js";
 import { toSettings } from "./settings.js";
 import { openStorage } from "./storage.js";
 
+/** How long tabs that are opened together may take to agree on the secret that one of them has just made. */
+const AGREEING_MS = 250;
+
 export { messages } from "./messages.js";
 
 export function createOncegate(options) {
@@ -24,6 +27,7 @@ class Oncegate extends EventTarget {
   #onEvent;
   #storage;
   #running = new Map();
+  #agreed;
 
   constructor(options = {}) {
     super();
@@ -32,7 +36,9 @@ class Oncegate extends EventTarget {
     this.#storage = openStorage(options.storage);
     if (typeof document !== "undefined") {
       clock.start();
-      engine().prepare(this.#storage);
+      if (engine().prepare(this.#storage)) {
+        this.#agreed = new Promise((resolve) => setTimeout(resolve, AGREEING_MS));
+      }
     }
   }
 
@@ -79,7 +85,8 @@ class Oncegate extends EventTarget {
       this.#running.delete(job.intent);
       abandon.stop();
     };
-    const promise = engine().submit(job).then(
+    const result = this.#agreed ? this.#agreed.then(() => engine().submit(job)) : engine().submit(job);
+    const promise = result.then(
       (result) => {
         release();
         const { key, sends: send, outcome, replayed, reason } = result;

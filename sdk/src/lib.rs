@@ -30,15 +30,18 @@ use record::{Phase, Store};
 #[global_allocator]
 static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
 
-/// Makes the install secret if there is none. Early, so that tabs that are opened together have
-/// agreed on one long before the customer clicks.
+/// Makes the install secret if there is none, and says whether it did. Early, so that tabs that are
+/// opened together have agreed on one long before the customer clicks: what one of them writes, the
+/// others may read a moment later only.
 ///
 /// # Errors
 ///
 /// The host has no source of randomness.
 #[wasm_bindgen]
-pub fn prepare(storage: Storage) -> Result<(), JsValue> {
-    Store::new(storage).secret().map(drop)
+pub fn prepare(storage: Storage) -> Result<bool, JsValue> {
+    let store = Store::new(storage);
+    let made = !store.has_secret();
+    store.secret().map(|_| made)
 }
 
 /// Sends one operation until somebody says what became of it, or a limit is reached.

@@ -62,7 +62,7 @@ impl Operation {
         if self.record.sends == 0 {
             self.record.first_sent_ms = wall_ms();
         }
-        self.record.sends += 1;
+        self.record.sends = self.record.sends.saturating_add(1);
         if self.record.phase != Phase::Executed {
             self.record.phase = Phase::Open;
             self.record.digest.clone_from(&self.digest);

@@ -74,10 +74,15 @@ impl Record {
 
     fn parse(text: &str) -> Option<Self> {
         let stored = JSON::parse(text).ok()?;
+        let key = get_text(&stored, "key")?;
+        let phase = Phase::parse(&get_text(&stored, "phase")?)?;
+        if phase != Phase::None && !is_key(&key) {
+            return None;
+        }
         Some(Self {
             epoch: get_number(&stored, "epoch")?,
-            key: get_text(&stored, "key")?,
-            phase: Phase::parse(&get_text(&stored, "phase")?)?,
+            key,
+            phase,
             digest: get_text(&stored, "digest")?,
             sends: u32::try_from(get_number(&stored, "sends")?).ok()?,
             first_sent_ms: get_number(&stored, "firstSent")?,
@@ -117,6 +122,10 @@ impl Store {
         let drawn = InstallSecret::from_random(random()?);
         self.0.set(SECRET, &drawn.to_hex());
         Ok(self.stored_secret().unwrap_or(drawn))
+    }
+
+    pub(crate) fn has_secret(&self) -> bool {
+        self.stored_secret().is_some()
     }
 
     fn stored_secret(&self) -> Option<InstallSecret> {
@@ -163,6 +172,12 @@ impl Store {
             (record.phase == Phase::Open).then_some((intent, record))
         })
     }
+}
+
+/// Every key of the SDK's is a UUID; another one was not written by it.
+fn is_key(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    text.len() == 36 && bytes.all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
 fn name_of(intent: &str) -> String {

@@ -24,6 +24,7 @@ window.pay = async () => {
   return { ...result, id: response && (await response.json()).id };
 };
 document.querySelector("button").onclick = () => (window.paid = pay());
+if (location.hash === "#pay") window.paid = pay();
 </script>`;
 
 const module = readFileSync(new URL("../dist/index.js", import.meta.url));
@@ -136,6 +137,18 @@ test("a second tab has the same key", async () => {
   const results = await Promise.all([page.evaluate("pay()"), other.evaluate("pay()")]);
   assert.deepEqual(results.map(({ outcome, id }) => [outcome, id]), [["done", 1], ["done", 1]]);
   assert.equal(shop.orders.size, 1);
+});
+
+test("two tabs that are opened at once, for the first time ever, have one key", async () => {
+  for (let round = 1; round <= 6; round += 1) {
+    const context = await browser.newContext();
+    const tabs = await Promise.all([context.newPage(), context.newPage()]);
+    await Promise.all(tabs.map((tab) => tab.goto(`${new URL(page.url()).origin}/#pay`)));
+    const results = await Promise.all(tabs.map((tab) => tab.evaluate("paid")));
+    await context.close();
+    assert.deepEqual(results.map(({ outcome }) => outcome), ["done", "done"]);
+    assert.equal(shop.orders.size, round);
+  }
 });
 
 test("a page that comes back from the back/forward cache gets its result", async (t) => {

@@ -5,6 +5,8 @@ import { test } from "node:test";
 
 import { bare, closedPage, dead, gate, lost, memoryStorage, network, ORDER, page, problem } from "./support.mjs";
 
+const KEY = "0190163d-8694-8000-8000-0000000000aa";
+
 const DAY = 24 * 60 * 60 * 1000;
 const CANCEL = "https://shop.example/.oncegate/v1/operations/cancel";
 const OTHER = { ...ORDER, body: '{"card":"other"}' };
@@ -97,7 +99,7 @@ test("t4 who waits for the payload that was sent never cancels it", async () => 
 });
 
 test("t4 an executed intent is never cancelled", async () => {
-  const record = { epoch: 0, key: "k", phase: "executed", digest: "", sends: 1, firstSent: Date.now(), lifetime: 7 * DAY };
+  const record = { epoch: 0, key: KEY, phase: "executed", digest: "", sends: 1, firstSent: Date.now(), lifetime: 7 * DAY };
   const sent = network(reused("unknown"));
   const { client } = await page(memoryStorage({ "oncegate:intent:cart-42": JSON.stringify(record) }));
   const result = await client.submit(OTHER);
@@ -115,14 +117,14 @@ test("t4 what is said of another operation, or by somebody else, proves nothing"
 });
 
 test("t3 a key near the end of its lifetime is not cancelled", async () => {
-  const record = { epoch: 3, key: "k", phase: "open", digest: "", sends: 2, firstSent: Date.now() - 6 * DAY, lifetime: 7 * DAY };
+  const record = { epoch: 3, key: KEY, phase: "open", digest: "", sends: 2, firstSent: Date.now() - 6 * DAY, lifetime: 7 * DAY };
   const storage = memoryStorage({ "oncegate:intent:cart-42": JSON.stringify(record) });
   const short = { ...about("op_1"), "idempotency-key-lifetime": String((6 * DAY) / 1000) };
   const sent = network(reused("unknown", short));
   const { client } = await page(storage);
   const result = await client.submit(OTHER);
   assert.deepEqual([result.outcome, result.reason, sent.length], ["unknown", "key_too_old", 1]);
-  assert.deepEqual(client.state("cart-42"), { epoch: 3, key: "k", phase: "open" });
+  assert.deepEqual(client.state("cart-42"), { epoch: 3, key: KEY, phase: "open" });
 });
 
 test("the headers that let the order pass go along with the cancellation", async () => {

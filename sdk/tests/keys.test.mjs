@@ -5,6 +5,8 @@ import { test } from "node:test";
 
 import { bare, closedPage, cut, dead, gate, hangs, lost, memoryStorage, network, ORDER, page, pause, problem } from "./support.mjs";
 
+const KEY = "0190163d-8694-8000-8000-0000000000aa";
+
 const DAY = 24 * 60 * 60 * 1000;
 const reused = (state, safe_new_key) =>
   problem(422, state, { code: "key_reused", state, safe_new_key, retryable: false });
@@ -284,21 +286,21 @@ test("an execution that another tab has learned of is not forgotten by this tab"
 
 test("t3 a key near the end of its lifetime is not sent", async () => {
   for (const [lifetime, age, sends] of [[7 * DAY, 6 * DAY, 1], [7 * DAY, 6.4 * DAY, 0], [undefined, 0.8 * DAY, 1], [undefined, 0.95 * DAY, 0]]) {
-    const record = { epoch: 3, key: "k", phase: "open", digest: "", sends: 2, firstSent: Date.now() - age, lifetime };
+    const record = { epoch: 3, key: KEY, phase: "open", digest: "", sends: 2, firstSent: Date.now() - age, lifetime };
     const storage = memoryStorage({ "oncegate:intent:cart-42": JSON.stringify(record) });
     const sent = network(bare(404));
     const { client } = await page(storage);
     const result = await client.submit(ORDER);
     assert.equal(sent.length, sends);
     assert.equal(result.outcome, "unknown");
-    assert.equal(result.key, "k");
+    assert.equal(result.key, KEY);
     assert.equal(result.reason, sends ? "not_understood" : "key_too_old");
-    assert.deepEqual(client.state("cart-42"), { epoch: 3, key: "k", phase: "open" });
+    assert.deepEqual(client.state("cart-42"), { epoch: 3, key: KEY, phase: "open" });
   }
 });
 
 test("t3 an executed intent whose key has aged is done without a send", async () => {
-  const record = { epoch: 0, key: "k", phase: "executed", digest: "", sends: 1, firstSent: Date.now() - 7 * DAY, lifetime: 7 * DAY };
+  const record = { epoch: 0, key: KEY, phase: "executed", digest: "", sends: 1, firstSent: Date.now() - 7 * DAY, lifetime: 7 * DAY };
   const sent = network(gate("executed"));
   const { client } = await page(memoryStorage({ "oncegate:intent:cart-42": JSON.stringify(record) }));
   const result = await client.submit(ORDER);

@@ -76,3 +76,37 @@ test("a foreign entry in the same storage is left alone", async () => {
   assert.equal(storage.entries().theme, "dark");
   assert.equal(storage.entries()["oncegate:intent:x"], "not ours");
 });
+
+test("storage that is cleared while the page lives changes no key", async () => {
+  const storage = memoryStorage();
+  const sent = network(lost, lost, gate("executed"));
+  const { client } = await page(storage, { maxAttempts: 1 });
+  assert.equal((await client.submit(ORDER)).outcome, "unknown");
+  storage.clear();
+  assert.equal((await client.submit(ORDER)).outcome, "unknown");
+  storage.clear();
+  assert.equal((await client.submit(ORDER)).outcome, "done");
+  assert.equal(sent.length, 3);
+  assert.equal(sent.keys().length, 1);
+  assert.equal(storage.record("cart-42").phase, "executed");
+});
+
+for (const [name, change] of Object.entries({
+  "an empty key": { key: "" },
+  "a key with a line break": { key: "a\nb" },
+  "a key that no header can carry": { key: "订单" },
+  "more sends than a number holds": { sends: 2 ** 40 },
+})) {
+  test(`a stored record with ${name} counts as absent`, async () => {
+    const storage = memoryStorage();
+    network(lost);
+    const first = await page(storage, { maxAttempts: 1 });
+    const { key } = await first.client.submit(ORDER);
+    storage.setItem("oncegate:intent:cart-42", JSON.stringify({ ...storage.record("cart-42"), ...change }));
+    const sent = network(gate("executed"));
+    const { client } = await page(storage);
+    assert.deepEqual(client.pending(), []);
+    assert.equal((await client.submit(ORDER)).outcome, "done");
+    assert.deepEqual(sent.keys(), [key]);
+  });
+}

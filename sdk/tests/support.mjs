@@ -24,6 +24,7 @@ export function memoryStorage(entries = {}) {
     get length() {
       return (guard(faults.read), map.size);
     },
+    clear: () => map.clear(),
     record: (intent) => JSON.parse(map.get(`oncegate:intent:${intent}`) ?? "null"),
     entries: () => Object.fromEntries(map),
   };

@@ -222,6 +222,7 @@ test("k5 other spellings of the path, and method overrides, are refused", async 
   }
   assert.equal(await post("/Orders"), 400, "some origins do not tell capitals from small letters");
   assert.equal(await post("/orders", { "x-http-method-override": "PUT" }), 400);
+  assert.equal(await post("/orders", { x_http_method_override: "DELETE" }), 400);
   assert.deepEqual(stack.rows(), { orders: 0, payments: 0 });
 });
 
@@ -307,6 +308,24 @@ test("a body over the limit is refused, announced or not", async () => {
   });
   assert.equal(streamed.status, 413);
   assert.equal((await look(key)).state, "absent");
+});
+
+test("more header fields than an origin reads are refused before anything is recorded", async () => {
+  const many = Object.fromEntries(Array.from({ length: 90 }, (_, index) => [`x-field-${index}`, "v"]));
+  for (const headers of [many, { "x-large": "v".repeat(13 * 1024) }]) {
+    const refused = await send(stack, key, order(), { headers });
+    assert.deepEqual([refused.status, refused.body.code], [431, "headers_too_large"]);
+  }
+  assert.equal((await look(key)).state, "absent");
+  assert.equal((await send(stack, key)).says, "executed");
+});
+
+test("a GET with a body is a problem and not a crash", async () => {
+  const options = { method: "GET", headers: { "content-length": "2" } };
+  const status = await new Promise((resolve, reject) =>
+    http.request(`${stack.gate}/catalog`, options, (response) => resolve(response.resume().statusCode)).on("error", reject).end("{}"),
+  );
+  assert.equal(status, 501);
 });
 
 test("what is not protected passes to the origin as it is", async () => {

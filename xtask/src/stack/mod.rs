@@ -295,10 +295,38 @@ fn open_state(folder: &Path, fresh: bool) -> Result<(PathBuf, Lock)> {
     Ok((folder, lock))
 }
 
-/// Removes all but the lock: a second lock file would let a second run in.
+/// What a stack and its tools leave in a state folder.
+const OURS: [&str; 8] = [
+    ".dev.vars",
+    ".wrangler",
+    "gate",
+    "gate.log",
+    "origin.log",
+    "registry",
+    "wrangler-logs",
+    "wrangler.toml",
+];
+
+/// Removes all but the lock: a second lock file would let a second run in. A folder that holds anything else is not a state
+/// folder, and nothing in it is touched.
 fn empty(folder: &Path) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
+    let paths = fs::read_dir(folder)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<std::io::Result<Vec<_>>>()?;
+    let is_ours = |path: &PathBuf| {
+        path.file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| {
+                name == "lock" || OURS.contains(&name) || name.starts_with("shop.sqlite")
+            })
+    };
+    if let Some(other) = paths.iter().find(|path| !is_ours(path)) {
+        bail!(
+            "{} is not Oncegate's, so --fresh removes nothing: choose another --state-dir",
+            other.display()
+        );
+    }
+    for path in paths {
         let removed = match path.file_name() {
             Some(name) if name == "lock" => Ok(()),
             _ if path.is_dir() => fs::remove_dir_all(&path),
