@@ -117,7 +117,7 @@ function changeLanguage() {
   for (const name of ["en", "zh"]) byId(`lang-${name}`).setAttribute("aria-pressed", String(language() === name));
 }
 
-async function startTill() {
+async function startTill(shelvesFilled) {
   const { createCheckout } = await import("./checkout.js");
   checkout = createCheckout({ cart, form, witness, onPhase, onEvent: (event) => reactions[event.type]?.(event) });
   cart.on("renewed", (closed) => {
@@ -128,10 +128,13 @@ async function startTill() {
   createMistakes({ pay: byId("pay"), faults, beforeEach: () => checkout.phase.name === "done" && cart.renew() });
   watchForBursts();
   byId("form").addEventListener("submit", pressPay);
-  byId("pay").disabled = false;
   byId("boot").remove();
   addEventListener("pageshow", (event) => event.persisted && comeBack());
-  await checkout.reconcile();
+  const reconciled = checkout.reconcile();
+  // Before that there is nothing to pay, and a click would look as if it had been taken.
+  await shelvesFilled;
+  byId("pay").disabled = false;
+  await reconciled;
 }
 
 /** The browser kept the page as it was when it was left; meanwhile the cart may have been paid or changed elsewhere. */
@@ -150,5 +153,4 @@ onLanguage(changeLanguage);
 for (const name of ["en", "zh"]) byId(`lang-${name}`).addEventListener("click", () => setLanguage(name));
 cart.on("changed", redraw);
 applyLanguage();
-shop.load();
-startTill().catch(sayThatTheTillIsClosed);
+startTill(shop.load()).catch(sayThatTheTillIsClosed);

@@ -7,6 +7,8 @@
 import { byId, el, isUnavailable, picture, setUnavailable } from "./dom.js";
 import { language, money, t } from "./i18n.js";
 
+/** After this long the shelves count as empty, and the till opens without them. */
+const PATIENCE_MS = 8_000;
 const PICTURES = new Set(["beans", "cup", "dripper", "kettle", "mug", "tin"]);
 const LOW_STOCK = 5;
 const MOST_SHOWN = 99;
@@ -22,7 +24,7 @@ export function createShop({ cart, onCatalogue }) {
   /** Reads the catalogue again; a failure is shown on the shelf and can be repeated there. */
   async function load() {
     try {
-      const answer = await fetch("/catalog");
+      const answer = await fetch("/catalog", { signal: AbortSignal.timeout(PATIENCE_MS) });
       if (!answer.ok) throw new Error(`GET /catalog answered ${answer.status}`);
       show((await answer.json()).products);
     } catch {

@@ -51,6 +51,18 @@ test("one click", async () => {
   assert.equal(await page.getByTestId("charges").textContent(), "1");
 });
 
+test("the pay button waits for the goods: an early click is not swallowed", async () => {
+  await page.route("**/catalog", async (route) => {
+    await pause(600);
+    await route.continue();
+  });
+  await page.goto(stack.gate);
+  assert.equal(await page.getByTestId("pay").isDisabled(), true);
+  await openShop(page, stack.gate);
+  await clickPay(page, { times: 2 });
+  await paid();
+});
+
 test("two clicks in one task", async () => {
   await openShop(page, stack.gate);
   await page.getByTestId("pay").evaluate((button) => (button.click(), button.click()));

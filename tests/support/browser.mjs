@@ -49,6 +49,7 @@ export async function throttle(page, rate) {
 export async function clickPay(page, { times = 1, gapMs = 0 } = {}) {
   const button = page.getByTestId("pay");
   await button.scrollIntoViewIfNeeded();
+  await atRest(page);
   const { x, y, width, height } = await button.boundingBox();
   await page.mouse.move(x + width / 2, y + height / 2);
   for (let click = 1; click <= times; click += 1) {
@@ -56,6 +57,19 @@ export async function clickPay(page, { times = 1, gapMs = 0 } = {}) {
     await page.mouse.down({ clickCount: click });
     await page.mouse.up({ clickCount: click });
   }
+}
+
+/** Waits until the pay button lies where it will be clicked: while the shop's shelves fill, it moves. */
+function atRest(page) {
+  const isAtRest = () => {
+    const button = document.querySelector("[data-testid=pay]");
+    const { x, y, width, height } = button.getBoundingClientRect();
+    const place = `${x} ${y}`;
+    const stayed = button.dataset.testPlace === place;
+    button.dataset.testPlace = place;
+    return stayed && button.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+  };
+  return page.waitForFunction(isAtRest, null, { polling: 100 });
 }
 
 /** Waits until the page says how the payment ended. */
