@@ -114,19 +114,15 @@ pub fn decide<'r, A>(
         None => Decision::Free,
         Some(row) if row.speaks_for(fingerprint) => Decision::Answer(row),
         Some(row) if row.state == State::Refused && kind == KeyKind::Generated => Decision::Free,
-        Some(row) => Decision::OtherFingerprint(Recorded {
-            state: row.state,
-            fingerprint: row.fingerprint,
-        }),
+        Some(row) => Decision::OtherFingerprint(row.recorded()),
     }
 }
 
 /// What a probe or a cancel hears (L6), given every row under its key. `None`: nothing is settled. A
 /// probe then proves nothing, because a late attempt may still come; a cancel inserts a cancelled row.
-pub fn settled<A>(rows: &[Row<A>], fingerprint: &Fingerprint) -> Option<State> {
+pub fn settled<'r, A>(rows: &'r [Row<A>], fingerprint: &Fingerprint) -> Option<&'r Row<A>> {
     strongest(rows, fingerprint)
         .filter(|row| row.state != State::Refused || row.speaks_for(fingerprint))
-        .map(|row| row.state)
 }
 
 /// The row that counts: executed or cancelled, else the refusal of this fingerprint, else any.
@@ -136,7 +132,16 @@ fn strongest<'r, A>(rows: &'r [Row<A>], fingerprint: &Fingerprint) -> Option<&'r
 }
 
 impl<A> Row<A> {
-    fn speaks_for(&self, fingerprint: &Fingerprint) -> bool {
+    /// What the row says of a request that is not this one.
+    pub fn recorded(&self) -> Recorded {
+        Recorded {
+            state: self.state,
+            fingerprint: self.fingerprint,
+        }
+    }
+
+    /// Whether the row is the answer to a request with this fingerprint.
+    pub fn speaks_for(&self, fingerprint: &Fingerprint) -> bool {
         self.state == State::Cancelled || self.fingerprint == *fingerprint
     }
 }
@@ -163,6 +168,10 @@ mod tests {
     fn recorded(state: State, digit: char) -> Recorded {
         let fingerprint = fingerprint(digit);
         Recorded { state, fingerprint }
+    }
+
+    fn told(rows: &[Row<()>], digit: char) -> Option<State> {
+        settled(rows, &fingerprint(digit)).map(|row| row.state)
     }
 
     fn row(state: State, digit: char) -> Row<()> {
@@ -236,7 +245,7 @@ mod tests {
             decide(&rows, &fingerprint('a'), KeyKind::Generated),
             Decision::OtherFingerprint(recorded(Executed, 'b'))
         );
-        assert_eq!(settled(&rows, &fingerprint('a')), Some(Executed));
+        assert_eq!(told(&rows, 'a'), Some(Executed));
     }
 
     #[test]
@@ -255,11 +264,11 @@ mod tests {
     #[test]
     fn l6_a_refusal_of_another_fingerprint_is_no_answer() {
         let rows = [row(Refused, 'a')];
-        assert_eq!(settled(&rows, &fingerprint('a')), Some(Refused));
-        assert_eq!(settled(&rows, &fingerprint('b')), None);
+        assert_eq!(told(&rows, 'a'), Some(Refused));
+        assert_eq!(told(&rows, 'b'), None);
         assert_eq!(settled::<()>(&[], &fingerprint('a')), None);
         for state in [Cancelled, Executed] {
-            assert_eq!(settled(&[row(state, 'a')], &fingerprint('b')), Some(state));
+            assert_eq!(told(&[row(state, 'a')], 'b'), Some(state));
         }
     }
 

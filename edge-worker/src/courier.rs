@@ -104,14 +104,15 @@ async fn cancel(
     config: &Config,
 ) -> Result<Response> {
     if let Ok(received) = send(&request, &dispatch, config).await {
-        let heard = Heard {
-            operation: dispatch.operation.clone(),
-            kind: dispatch.kind,
-            terms: dispatch.terms,
-            asked_attempt: dispatch.attempt,
-            outcome: outcome(&received)?,
-        };
-        let heard = ShardRequest::message(&ToShard::Hear(heard))?;
+        let heard = report(&received, |reply| {
+            ToShard::Hear(Heard {
+                operation: dispatch.operation.clone(),
+                kind: dispatch.kind,
+                terms: dispatch.terms,
+                asked_attempt: dispatch.attempt,
+                reply,
+            })
+        })?;
         tell(env, config, &dispatch, &heard).await?;
     }
     Ok(ResponseBuilder::new().empty())
@@ -193,22 +194,27 @@ fn origin_headers(request: &Request, dispatch: &Dispatch, config: &Config) -> Re
     Ok(headers)
 }
 
-/// What the shard is told: the reply, and with it the answer if it can be stored. An answer that
-/// cannot be passed on must not take the proof with it.
+/// What the shard is told of an attempt.
 fn completion(
     dispatch: &Dispatch,
     received: &std::result::Result<Received, Lost>,
 ) -> Result<ShardRequest> {
     let complete = |reply| {
-        ShardRequest::message(&ToShard::Complete(Completion {
+        ToShard::Complete(Completion {
             operation: dispatch.operation.clone(),
             attempt: dispatch.attempt,
             reply,
-        }))
+        })
     };
-    let Ok(received) = received else {
-        return complete(Reply::Lost);
-    };
+    match received {
+        Ok(received) => report(received, complete),
+        Err(_) => ShardRequest::message(&complete(Reply::Lost)),
+    }
+}
+
+/// Reports a reply, and with it the answer if it can be stored. An answer that cannot be passed on
+/// must not take the proof with it.
+fn report(received: &Received, message: impl Fn(Reply) -> ToShard) -> Result<ShardRequest> {
     let reply = |storable| {
         Ok::<_, Error>(Reply::Answered {
             status: received.status,
@@ -217,14 +223,13 @@ fn completion(
             storable,
         })
     };
-    match complete(reply(true)?).and_then(|request| with_answer(request, received)) {
-        Ok(Some(request)) => Ok(request),
-        Ok(None) => complete(reply(false)?),
-        Err(error) => {
-            worker::console_error!("answer of {} not stored: {error}", dispatch.operation);
-            complete(reply(false)?)
-        }
+    let whole = ShardRequest::message(&message(reply(true)?));
+    match whole.and_then(|request| with_answer(request, received)) {
+        Ok(Some(request)) => return Ok(request),
+        Ok(None) => {}
+        Err(error) => worker::console_error!("an answer is not stored: {error}"),
     }
+    ShardRequest::message(&message(reply(false)?))
 }
 
 /// Adds the answer; `None` if it is too large for a row.

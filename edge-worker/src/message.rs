@@ -65,7 +65,7 @@ pub(crate) struct Heard {
     pub(crate) kind: KeyKind,
     pub(crate) terms: Terms,
     pub(crate) asked_attempt: u32,
-    pub(crate) outcome: Option<String>,
+    pub(crate) reply: Reply,
 }
 
 /// What a courier is sent for.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use futures_channel::oneshot;
 use oncegate_core::identity::Identity;
-use oncegate_core::operation::{Admission, Cancellation, Operation, Settling, State};
+use oncegate_core::operation::{Admission, Cancellation, Hearing, Operation, Settling, State};
 use oncegate_core::outcome::Outcome;
 use oncegate_core::problem::Code;
 use oncegate_core::{header, proof};
@@ -64,7 +64,10 @@ impl DurableObject for Shard {
                 ResponseBuilder::new().from_json(&completed)
             }
             ToShard::Cancel(cancel) => self.0.cancel(&cancel).await,
-            ToShard::Hear(heard) => self.0.hear(&heard),
+            ToShard::Hear(heard) => {
+                let answer = received(&mut request, &heard.reply).await?;
+                self.0.hear(&heard, answer)
+            }
             ToShard::Look(look) => self.0.look(look.operation),
         }
     }
@@ -188,22 +191,17 @@ impl Inner {
         }
     }
 
-    /// Takes what a ledger said to a cancellation.
-    fn hear(&self, heard: &Heard) -> Result<Response> {
+    /// Takes what a ledger said to a cancellation, and the answer that it gave with it.
+    fn hear(&self, heard: &Heard, answer: Option<Answer>) -> Result<Response> {
         let now_ms = Date::now().as_millis();
         let operation = identity(&heard.operation)?;
         let store = self.store(now_ms)?;
-        let said = heard.outcome.as_deref().and_then(Outcome::parse);
-        let record = Operation::hear(
-            store.read(now_ms, &operation)?,
-            now_ms,
-            heard.kind,
-            heard.terms,
-            heard.asked_attempt,
-            said.unwrap_or(Outcome::Unknown),
-        );
-        if let Some(record) = record {
-            store.write(&operation, record, None)?;
+        let record = store.read(now_ms, &operation)?;
+        let hearing = heard.hearing(answer.is_some());
+        let closed = Operation::hear(record, now_ms, heard.kind, heard.terms, hearing);
+        if let Some((record, keeps_answer)) = closed {
+            let stored = answer.as_ref().filter(|_| keeps_answer);
+            store.write(&operation, record, stored)?;
             self.waiters.tell(&operation, &News::Record);
         }
         Ok(ResponseBuilder::new().empty())
@@ -336,6 +334,23 @@ impl Completion {
         Settling {
             attempt: self.attempt,
             reply,
+            storable,
+            recorded,
+        }
+    }
+}
+
+impl Heard {
+    fn hearing(&self, storable: bool) -> Hearing {
+        let (said, recorded) = match &self.reply {
+            Reply::Answered {
+                outcome, recorded, ..
+            } => (outcome.as_deref(), *recorded),
+            Reply::Lost => (None, None),
+        };
+        Hearing {
+            asked_attempt: self.asked_attempt,
+            said: said.and_then(Outcome::parse).unwrap_or(Outcome::Unknown),
             storable,
             recorded,
         }

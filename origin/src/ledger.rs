@@ -186,22 +186,26 @@ impl Ledger {
         let rows = sql::ledger::rows(&mut reader, call)
             .await
             .map_err(unknown)?;
-        Ok(settled(&rows, &call.fingerprint))
+        Ok(settled(&rows, &call.fingerprint).map(|row| row.state))
     }
 
-    /// Makes sure that this key never has an effect, unless it had one already (L6).
+    /// Makes sure that this key never has an effect, unless it had one already (L6): then the row is the
+    /// answer, as it is to an attempt.
     ///
     /// # Errors
     ///
     /// [`Failure`]: an effect is still possible.
-    pub async fn cancel(&self, call: &Call) -> Result<State, Failure> {
+    pub async fn cancel(&self, call: &Call) -> Result<Verdict, Failure> {
         let (mut transaction, rows) = self.hold(call, &mut Patience::default()).await?;
-        if let Some(state) = settled(&rows, &call.fingerprint) {
-            return Ok(state);
+        if let Some(row) = settled(&rows, &call.fingerprint) {
+            return Ok(match row.speaks_for(&call.fingerprint) {
+                true => row.into(),
+                false => Verdict::OtherFingerprint(row.recorded()),
+            });
         }
         sql::ledger::settle(&mut transaction, call, State::Cancelled, None).await?;
         transaction.commit().await.map_err(unknown)?;
-        Ok(State::Cancelled)
+        Ok(Verdict::Cancelled)
     }
 
     async fn claim(&self, call: &Call, patience: &mut Patience) -> Result<Claim, Failure> {

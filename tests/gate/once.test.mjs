@@ -383,6 +383,10 @@ test("l6 a cancellation that comes too late says executed", async () => {
   await stack.faults("drop_after_commit");
   await send(stack, lost);
   assert.deepEqual((await cancel(lost)).body.executed, true);
+  // The ledger gave its answer with its word: whoever asks again gets it.
+  const again = await send(stack, lost);
+  assert.deepEqual([again.status, again.says, again.body.order.request_id], [201, "replayed", lost]);
+  assert.equal((await look(lost)).attempts, 1);
   assert.deepEqual(stack.rows(), { orders: 2, payments: 2 });
 });
 

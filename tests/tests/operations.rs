@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use oncegate_core::fingerprint::{Fingerprint, Parts};
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{
-    Admission, Cancellation, Operation, Settling, State, Stored, Terms,
+    Admission, Cancellation, Hearing, Operation, Settling, State, Stored, Terms,
 };
 use oncegate_core::outcome::Outcome;
 use oncegate_core::proof::{Origin, Reply};
@@ -94,8 +94,14 @@ impl Sequence {
                 let said = self.random.pick(&OUTCOMES).unwrap_or(Outcome::Unknown);
                 let (kind, terms) = (self.kind, self.terms());
                 let asked = asked.unwrap_or_default();
-                let heard = Operation::hear(before.clone(), self.now_ms, kind, terms, asked, said);
-                heard.or(before)
+                let hearing = Hearing {
+                    asked_attempt: asked,
+                    said,
+                    storable: self.random.chance(700),
+                    recorded: None,
+                };
+                let heard = Operation::hear(before.clone(), self.now_ms, kind, terms, hearing);
+                heard.map(|(record, _)| record).or(before)
             }
         };
         Step::Cancelled

@@ -5,7 +5,7 @@
 //! *cancelled* may take a new key.
 
 use super::record::Operation;
-use super::vocabulary::{Cancellation, Inquiry, State, Terms};
+use super::vocabulary::{Cancellation, Hearing, Inquiry, State, Terms};
 use crate::key::KeyKind;
 use crate::outcome::Outcome;
 use crate::proof::Origin;
@@ -37,32 +37,33 @@ impl Operation {
         (record, Cancellation::Decided)
     }
 
-    /// Takes what a ledger said to a cancellation that was begun at `asked_attempt`. `None`: it said
-    /// nothing that counts, and the record is as it was. Otherwise the record must be stored.
+    /// Takes what a ledger said to a cancellation. `None`: it said nothing that counts, and the record
+    /// is as it was. Otherwise the record must be stored, with the answer if the second value says so.
     pub fn hear(
         record: Option<Self>,
         now_ms: u64,
         kind: KeyKind,
         terms: Terms,
-        asked_attempt: u32,
-        said: Outcome,
-    ) -> Option<Self> {
+        hearing: Hearing,
+    ) -> Option<(Self, bool)> {
         let mut record = Self::known(record, now_ms, kind, terms);
         let now_ms = record.advance(now_ms);
         let closed = record.state.is_closed();
-        match said {
+        match hearing.said {
             Outcome::Executed if closed => {
                 record.disputed |= record.state != State::Executed;
+                return Some((record, false));
             }
             // A refusal may be of an attempt before the newest one, which may still execute.
-            Outcome::Refused if closed || record.attempt != asked_attempt => return None,
+            Outcome::Refused if closed || record.attempt != hearing.asked_attempt => return None,
             Outcome::Cancelled if closed => return None,
             Outcome::Executed | Outcome::Refused | Outcome::Cancelled => {
-                record.apply(now_ms, asked_attempt, said);
+                record.apply(now_ms, hearing.asked_attempt, hearing.said);
             }
             Outcome::InProgress | Outcome::NotExecuted | Outcome::Unknown => return None,
         }
-        Some(record)
+        let store = record.keeps_answer(hearing.storable, hearing.recorded);
+        Some((record, store))
     }
 
     fn known(record: Option<Self>, now_ms: u64, kind: KeyKind, terms: Terms) -> Self {

@@ -20,7 +20,7 @@ mod vocabulary;
 
 pub use self::record::{Operation, Stored};
 pub use self::vocabulary::{
-    Admission, Cancellation, Inquiry, Settled, Settling, State, Terms, Turn, View,
+    Admission, Cancellation, Hearing, Inquiry, Settled, Settling, State, Terms, Turn, View,
 };
 
 #[cfg(test)]

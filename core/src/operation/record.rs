@@ -165,17 +165,14 @@ impl Operation {
         }
         self.apply(now_ms, attempt, proof);
         let own = attempt >= self.since && !self.yields_to(settling.recorded);
-        let settled = Settled {
-            store: settling.storable && own && self.has_closed_with_answer(),
-            superseded: !own && self.state.is_closed(),
-            share: own,
-        };
         if self.state.is_closed() {
             self.settled_by = own.then_some(attempt);
         }
-        if settled.store {
-            self.answer = AnswerMark::Stored;
-        }
+        let settled = Settled {
+            store: own && self.keeps_answer(settling.storable, None),
+            superseded: !own && self.state.is_closed(),
+            share: own,
+        };
         (self, settled)
     }
 
@@ -190,8 +187,14 @@ impl Operation {
         foreign.is_some()
     }
 
-    fn has_closed_with_answer(&self) -> bool {
-        matches!(self.state, State::Executed | State::Refused)
+    /// Whether the answer that closed the operation is to be stored as its answer.
+    pub(super) fn keeps_answer(&mut self, storable: bool, recorded: Option<Fingerprint>) -> bool {
+        let answers = matches!(self.state, State::Executed | State::Refused);
+        let keeps = storable && answers && !self.yields_to(recorded);
+        if keeps {
+            self.answer = AnswerMark::Stored;
+        }
+        keeps
     }
 
     /// Whether the answer stored with the record is this operation's.

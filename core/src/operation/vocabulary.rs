@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::Fingerprint;
-use crate::outcome::Status;
+use crate::outcome::{Outcome, Status};
 use crate::proof::{Origin, Reply};
 
 /// Where an operation is in its life.
@@ -193,6 +193,23 @@ pub enum Cancellation {
     Ask(Inquiry),
     /// The record says what became of the operation.
     Decided,
+}
+
+/// What a ledger said to a cancellation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a fact left out must be a compile error"
+)]
+pub struct Hearing {
+    /// The newest attempt when it was asked.
+    pub asked_attempt: u32,
+    /// Its word; [`Outcome::Unknown`] if it had none.
+    pub said: Outcome,
+    /// Whether the answer can be stored, as in [`Settling`].
+    pub storable: bool,
+    /// What the answer is about, if it is not what was asked about.
+    pub recorded: Option<Fingerprint>,
 }
 
 /// What a ledger is asked with.

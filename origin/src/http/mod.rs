@@ -127,11 +127,13 @@ async fn cancel(State(context): State<Context>, signed: Signed) -> Result<Reply,
     let work = context
         .tasks
         .spawn(async move { ledger.cancel(&call).await });
-    let state = work
+    let verdict = work
         .await
         .unwrap_or_else(|error| Err(Failure::Unknown(error.into())));
-    match state {
-        Ok(state) => Ok(Reply::of_state(state.outcome())),
+    match verdict {
+        Ok(Verdict::Cancelled) => Ok(Reply::of_state(Outcome::Cancelled)),
+        // It comes too late, and hears what an attempt would hear.
+        Ok(verdict) => Ok(verdict.into()),
         // A cancel that fails says nothing about the operation, least of all *not executed*.
         Err(failure) => Err(Reply::from(failure).with_outcome(Outcome::Unknown)),
     }

@@ -4,7 +4,7 @@ use oncegate_core::key::KeyKind;
 use oncegate_core::ledger::State;
 use oncegate_origin::ledger::{Call, Ledger, Verdict};
 
-use crate::fixture::{Fixture, call, executed, take};
+use crate::fixture::{Fixture, answer, call, executed, take};
 use crate::shop::queue_up;
 
 #[tokio::test]
@@ -12,7 +12,7 @@ async fn l6_a_cancelled_key_never_runs() {
     let fixture = Fixture::new().await;
     let [a, b] = ['a', 'b'].map(|fingerprint| call("k", fingerprint, KeyKind::Client));
     for _ in 0..2 {
-        assert_eq!(fixture.ledger.cancel(&a).await.unwrap(), State::Cancelled);
+        assert_eq!(fixture.ledger.cancel(&a).await.unwrap(), Verdict::Cancelled);
     }
     for call in [&a, &b] {
         assert_eq!(fixture.replay(call).await, Verdict::Cancelled);
@@ -30,11 +30,19 @@ async fn l6_a_cancel_that_comes_too_late_hears_what_happened() {
     let [ran, refused] = ["ran", "refused"].map(|key| call(key, 'a', KeyKind::Client));
     fixture.execute(&ran).await;
     fixture.refuse(&refused, "no").await;
-    assert_eq!(fixture.ledger.cancel(&ran).await.unwrap(), State::Executed);
+    assert_eq!(
+        fixture.ledger.cancel(&ran).await.unwrap(),
+        Verdict::Executed(answer("first"))
+    );
     assert_eq!(
         fixture.ledger.cancel(&refused).await.unwrap(),
-        State::Refused
+        Verdict::Refused(answer("no"))
     );
+    let other = call("ran", 'b', KeyKind::Client);
+    assert!(matches!(
+        fixture.ledger.cancel(&other).await.unwrap(),
+        Verdict::OtherFingerprint(recorded) if recorded.fingerprint == ran.fingerprint
+    ));
     assert_eq!(fixture.rows().await, 2);
 }
 
@@ -49,7 +57,7 @@ async fn l6_a_refusal_of_another_fingerprint_is_no_answer() {
             fixture.ledger.probe(&a).await.unwrap(),
             Some(State::Refused)
         );
-        assert_eq!(fixture.ledger.cancel(&b).await.unwrap(), State::Cancelled);
+        assert_eq!(fixture.ledger.cancel(&b).await.unwrap(), Verdict::Cancelled);
         assert_eq!(fixture.replay(&b).await, Verdict::Cancelled);
     }
 }
@@ -76,8 +84,8 @@ async fn l6_a_cancel_and_a_commit_that_race_agree() {
         }
         let (running, cancelling) = (tokio::spawn(running), tokio::spawn(cancelling));
         match (running.await.unwrap(), cancelling.await.unwrap()) {
-            (Verdict::Executed(_), State::Executed) => executions += 1,
-            (Verdict::Cancelled, State::Cancelled) => cancels += 1,
+            (Verdict::Executed(_), Verdict::Executed(_)) => executions += 1,
+            (Verdict::Cancelled, Verdict::Cancelled) => cancels += 1,
             disagreement => panic!("round {round}: {disagreement:?}"),
         }
         assert_eq!(fixture.effects().await, executions, "round {round}");

@@ -23,7 +23,7 @@ impl Rows {
     }
 
     pub(super) fn settled(&self, key: KeyId, payload: Payload) -> Option<State> {
-        settled(self.of(key), &payload.fingerprint())
+        settled(self.of(key), &payload.fingerprint()).map(|row| row.state)
     }
 
     pub(super) fn insert(

@@ -4,7 +4,7 @@
 //! was the newest one when it was asked.
 
 use oncegate_core::key::KeyKind;
-use oncegate_core::operation::{Cancellation, Operation, State, View};
+use oncegate_core::operation::{Cancellation, Hearing, Operation, State, View};
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::problem::{Code, Problem};
 
@@ -118,16 +118,16 @@ impl Shard {
         };
         let now_ms = self.now_ms(env);
         let record = self.rows.get(&key).map(|row| row.record.clone());
-        let heard = Operation::hear(
-            record,
-            now_ms,
-            env.settings.kind,
-            env.terms(),
-            attempt,
+        let hearing = Hearing {
+            asked_attempt: attempt,
             said,
-        );
+            // The simulated ledger says what became of the key and does not repeat its answer.
+            storable: false,
+            recorded: None,
+        };
+        let heard = Operation::hear(record, now_ms, env.settings.kind, env.terms(), hearing);
         env.note(format_args!("gate hears of {key}: {said}"));
-        if let Some(record) = heard {
+        if let Some((record, _)) = heard {
             self.write_cancelled(env, key, payload, record);
             // Whoever waits for an attempt must not hear the answer of a later one.
             self.wake_waiters(env, key, None, Status::Unknown);

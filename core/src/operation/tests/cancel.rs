@@ -6,6 +6,15 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::*;
 use crate::outcome::Outcome;
 
+fn heard(asked_attempt: u32, said: Outcome, storable: bool) -> Hearing {
+    Hearing {
+        asked_attempt,
+        said,
+        storable,
+        recorded: None,
+    }
+}
+
 impl Story {
     /// A customer cancels, and the ledger says `said`.
     fn cancelled(&mut self, now_ms: u64, said: Outcome) -> State {
@@ -25,7 +34,8 @@ impl Story {
     fn hears(&mut self, now_ms: u64, asked: u32, said: Outcome) {
         let record = Some(self.0.clone());
         let (kind, terms) = (KeyKind::Client, terms(Origin::Ledger));
-        if let Some(record) = Operation::hear(record, now_ms, kind, terms, asked, said) {
+        let hearing = heard(asked, said, true);
+        if let Some((record, _)) = Operation::hear(record, now_ms, kind, terms, hearing) {
             self.0 = record;
         }
     }
@@ -64,11 +74,13 @@ fn l6_a_ledger_is_always_asked_even_about_a_key_that_was_never_seen() {
         (Outcome::Executed, State::Executed),
         (Outcome::Refused, State::Refused),
     ] {
-        let record = Operation::hear(None, 2, kind, terms, 0, said).unwrap();
+        let record = Operation::hear(None, 2, kind, terms, heard(0, said, true))
+            .unwrap()
+            .0;
         assert_eq!(record.view(2).state, state);
     }
     assert_eq!(
-        Operation::hear(None, 2, kind, terms, 0, Outcome::Unknown),
+        Operation::hear(None, 2, kind, terms, heard(0, Outcome::Unknown, true)),
         None
     );
 }
@@ -78,11 +90,7 @@ fn l6_a_cancellation_that_comes_too_late_says_executed() {
     let mut story = Story::ledger();
     assert_eq!(story.cancelled(1, Outcome::Executed), State::Executed);
     assert!(!story.0.view(1).safe_new_key);
-    // The ledger spoke of the state; the answer is not ours to give.
-    assert_eq!(
-        story.arrives(2, CARD_A),
-        Admission::Turn(Turn::ResultUnavailable)
-    );
+    assert_eq!(story.arrives(2, CARD_A), Admission::Replay);
 }
 
 #[test]
@@ -131,4 +139,22 @@ fn a7_after_the_ledger_may_have_forgotten_nothing_is_cancelled() {
     let (record, cancellation) = Operation::cancel(record, 30 * DAY_MS, kind, terms);
     assert_eq!(cancellation, Cancellation::Decided);
     assert_eq!(record.view(30 * DAY_MS).state, State::Unknown);
+}
+
+#[test]
+fn l6_what_a_late_cancellation_hears_of_another_request_is_not_this_ones_answer() {
+    let (kind, terms) = (KeyKind::Client, terms(Origin::Ledger));
+    let hearing = Hearing {
+        recorded: Some(fingerprint(CARD_B)),
+        ..heard(0, Outcome::Executed, true)
+    };
+    let (record, store) = Operation::hear(None, 1, kind, terms, hearing).unwrap();
+    assert!(!store);
+    assert_eq!(record.fingerprint(), Some(fingerprint(CARD_B)));
+    let mut story = Story(record);
+    assert_eq!(story.arrives(2, CARD_A), Admission::Turn(Turn::KeyReused));
+    assert_eq!(
+        story.arrives(2, CARD_B),
+        Admission::Turn(Turn::ResultUnavailable)
+    );
 }
