@@ -120,7 +120,7 @@ export function createCheckout({ cart, form, witness, onPhase, onEvent }) {
       enter({ name: "idle" });
     },
     /** Another tab of this browser has paid this cart. */
-    showReceipt: (receipt) => !running && enter({ ...receipt, elsewhere: true }),
+    showReceipt: (receipt) => !running && phase.name !== "done" && enter({ ...receipt, elsewhere: true }),
   };
 }
 

@@ -34,6 +34,7 @@ export function createFaults({ onRestocked }) {
     try {
       const answer = await fetch("/faults", { cache: "no-store" });
       if (answer.status === 404) return showOff("faultsOff");
+      if (!answer.ok) return showOff("faultsUnreachable");
       show(await answer.json());
     } catch {
       showOff("faultsUnreachable");

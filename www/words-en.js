@@ -32,7 +32,7 @@ export const en = {
   cardCvc: "CVC",
   cardGood: "a card that pays",
   cardDeclined: "a card that is declined",
-  cardNote: "No real money: only these two cards exist here.",
+  cardNote: "No real money. Every card pays here, except the one that is declined.",
   invalid_email: "This does not look like an e-mail address.",
   invalid_number: "A card number has 12 to 19 digits.",
   invalid_expiry: "Month and year, such as 12/30.",
@@ -48,10 +48,10 @@ export const en = {
 
   status_idle: "Press it as often as you like: it charges once.",
   status_paying: "Your payment is on its way.",
-  status_retrying: ({ sends }) => `No clear answer yet. Asking again with the same payment number (send ${sends}). You cannot be charged twice.`,
-  status_waiting: ({ seconds }) => `The shop is busy. Asking again in ${seconds} s with the same payment number.`,
+  status_retrying: ({ sends }) => `No clear answer yet. Asking again with the same key (send ${sends}). You cannot be charged twice.`,
+  status_waiting: ({ seconds }) => `No clear answer yet. Asking again in ${seconds} s with the same key.`,
   status_resumed: "You were already paying when this page opened. Finding out what became of your payment.",
-  status_recheck: "Asking again with the same payment number.",
+  status_recheck: "Asking again with the same key.",
 
   result: "Result",
   orderNo: "Order",
@@ -66,7 +66,7 @@ export const en = {
   checking_title: "We are checking your payment",
   panel_paying: "You can click, wait or reload: this payment has one number and is charged at most once.",
   panel_resumed: "You were already paying when this page opened. We are finding out what became of your payment.",
-  panel_recheck: "Asking the shop again with the same payment number.",
+  panel_recheck: "Asking the shop again with the same key.",
   ask_title: "Your payment was interrupted",
   ask_text: "We do not keep card numbers, so please enter your card once more and press Pay. It is still the same payment: you cannot be charged twice.",
 
@@ -133,6 +133,6 @@ export const en = {
   row_done: "paid",
   row_failed: "not charged",
   row_unknown: "not known yet",
-  evidence: "The shop’s own books for this payment number",
-  footer: "This page is the demonstration of Oncegate. Its figures are read from the gate and from the shop’s database, not made up here.",
+  evidence: "The shop’s own books for this key",
+  footer: "This page is the demonstration of Oncegate. Tries and charges are read from the gate and from the shop’s database; clicks and sends are counted here.",
 };

@@ -30,7 +30,7 @@ export const zh = {
   cardCvc: "安全码",
   cardGood: "能付款的卡",
   cardDeclined: "会被拒绝的卡",
-  cardNote: "不涉及真实资金：这里只有这两张卡。",
+  cardNote: "不涉及真实资金。除了会被拒的那张，什么卡都能付款。",
   invalid_email: "这不像是邮箱地址。",
   invalid_number: "卡号应为 12 到 19 位数字。",
   invalid_expiry: "请填月份和年份，例如 12/30。",
@@ -46,10 +46,10 @@ export const zh = {
 
   status_idle: "点多少次都行，只扣一次款。",
   status_paying: "付款请求已发出。",
-  status_retrying: ({ sends }) => `还没有明确答复，正用同一个支付号再次询问（第 ${sends} 次发送）。不会重复扣款。`,
-  status_waiting: ({ seconds }) => `商店正忙，${seconds} 秒后用同一个支付号再问一次。`,
+  status_retrying: ({ sends }) => `还没有明确答复，正用同一个键再次询问（第 ${sends} 次发送）。不会重复扣款。`,
+  status_waiting: ({ seconds }) => `还没有明确的答复，${seconds} 秒后用同一个键再问一次。`,
   status_resumed: "打开本页时付款已在进行中，正在核实结果。",
-  status_recheck: "正用同一个支付号再次询问。",
+  status_recheck: "正用同一个键再次询问。",
 
   result: "结果",
   orderNo: "订单号",
@@ -64,7 +64,7 @@ export const zh = {
   checking_title: "正在核实您的付款",
   panel_paying: "点击、等待、刷新都可以：这笔付款只有一个支付号，最多扣款一次。",
   panel_resumed: "打开本页时，这笔付款已在进行中，我们正在核实它的结果。",
-  panel_recheck: "正用同一个支付号再次询问商店。",
+  panel_recheck: "正用同一个键再次询问商店。",
   ask_title: "付款被中断了",
   ask_text: "我们不保存卡号，请重新填写银行卡并点击支付。这仍是同一笔付款，不会重复扣款。",
 
@@ -114,7 +114,7 @@ export const zh = {
   fault_storm_hint: "先是过载，再是半路丢失，最后扣款后回执又丢了。",
 
   strip: "时间线",
-  stripEmpty: "还什么都没发生。点击支付，或者让上面的按钮替您点。",
+  stripEmpty: "还什么都没发生。点击支付，或者让下面的按钮替您点。",
   count_click: "次点击",
   count_send: "次发送",
   count_gate: "次到店",
@@ -131,6 +131,6 @@ export const zh = {
   row_done: "已支付",
   row_failed: "未扣款",
   row_unknown: "尚不清楚",
-  evidence: "商店账本里这个支付号的记录",
-  footer: "本页是 Oncegate 的演示。所有数字都读自网关和商店的数据库，不是页面自己编的。",
+  evidence: "商店账本里这个键的记录",
+  footer: "本页是 Oncegate 的演示。到店次数和扣款次数读自网关和商店的数据库；点击和发送由本页计数。",
 };

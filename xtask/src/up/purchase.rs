@@ -109,7 +109,7 @@ impl Purchase {
         );
         let _ = writeln!(
             text,
-            "  database  {} order and {} payment with this key, {} orders and {} payments in all",
+            "  database  {} order and {} payment with this key (in all: orders {}, payments {})",
             rows.own_orders, rows.own_payments, rows.orders, rows.payments
         );
         let _ = write!(text, "            {}", database.display());
