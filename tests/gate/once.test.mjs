@@ -231,10 +231,11 @@ test("k5 a path with dot segments is the protected one or none", async () => {
   for (const path of ["/x/../orders", "/x/%2e%2e/orders", "/x/..%2forders"]) {
     const options = { hostname, port, method: "POST", path, headers: { ...json, "idempotency-key": key } };
     const response = await new Promise((resolve, reject) =>
-      http.request(options, (response) => resolve(response.resume())).on("error", reject).end(order()),
+      http.request(options, resolve).on("error", reject).end(order()),
     );
+    const body = JSON.parse(Buffer.concat(await response.toArray()).toString());
     // A proxy in front of the gate may have removed the segments before the gate saw them.
-    const known = response.statusCode === 400 || response.headers["oncegate-operation"] !== undefined;
+    const known = body.code === "path_not_canonical" || response.headers["oncegate-operation"] !== undefined;
     assert.ok(known, `${path}: ${response.statusCode}`);
   }
   assert.ok(stack.rows().orders <= 1);
@@ -293,8 +294,9 @@ test("a body that was not sent whole is never executed", async () => {
     });
   }
   await pause(500);
+  assert.equal((await send(stack, key)).says, "executed", "what comes after a cut upload is taken");
   assert.equal((await look("cut")).state, "absent");
-  assert.deepEqual(stack.rows(), { orders: 0, payments: 0 });
+  assert.deepEqual(stack.rows(), { orders: 1, payments: 1 });
 });
 
 test("a body over the limit is refused, announced or not", async () => {

@@ -127,6 +127,17 @@ impl Shop {
         Self::start(Books::new(), SECRETS, false).await
     }
 
+    /// Sends the order of `key` again, as the gate would, and finds it executed, once.
+    pub(crate) async fn finds_the_one_order(&self, key: &str) {
+        let again = Call {
+            attempt: 2,
+            ..Call::order(key)
+        };
+        let found = self.send(&again).await;
+        assert_eq!((found.status, found.outcome()), (201, Some("executed")));
+        assert_eq!(self.books.executed().await, 1);
+    }
+
     pub(crate) async fn with_faults(faults: &str) -> Self {
         let shop = Self::start(Books::new(), SECRETS, true).await;
         shop.set_faults(faults).await;
