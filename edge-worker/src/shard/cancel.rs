@@ -1,0 +1,103 @@
+//! A key shall be dead: the record decides, or its origin's ledger is asked.
+
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use oncegate_core::identity::Identity;
+use oncegate_core::operation::{Cancellation, Hearing, Operation, State};
+use oncegate_core::outcome::Outcome;
+use oncegate_core::problem::Code;
+use worker::{Date, Fetcher, Request, Response, ResponseBuilder, Result};
+
+use super::{Inner, identity};
+use crate::answer::{Answer, Mark};
+use crate::errand;
+use crate::message::{Cancel, Heard, Reply};
+use crate::shards::within;
+use crate::waiters::News;
+
+impl Inner {
+    /// Makes a key dead, unless it is too late; says what became of it.
+    pub(super) async fn cancel(self: &Rc<Self>, cancel: &Cancel) -> Result<Response> {
+        let now_ms = Date::now().as_millis();
+        let operation = identity(&cancel.operation)?;
+        let record = self.store(now_ms)?.read(now_ms, &operation)?;
+        let (record, cancellation) = Operation::cancel(record, now_ms, cancel.kind, cancel.terms);
+        match cancellation {
+            Cancellation::Decided => self.store(now_ms)?.write(&operation, record, None)?,
+            Cancellation::Ask(inquiry) => {
+                let config = self.config()?;
+                let call = errand::cancel(cancel, inquiry, &config)?;
+                self.ask_ledger(self.courier()?, call, cancel.client_timeout_ms)
+                    .await;
+            }
+        }
+        self.cancelled(cancel, &operation)
+    }
+
+    /// Sends a courier to the ledger and waits for it. Answered, lost or late: what counts is in the
+    /// record.
+    async fn ask_ledger(&self, courier: Fetcher, call: Request, limit_ms: u64) {
+        let (sender, receiver) = oneshot::channel();
+        self.state.wait_until(async move {
+            if let Err(error) = courier.fetch_request(call).await {
+                worker::console_error!("courier of a cancellation: {error}");
+            }
+            // Who has given up hears nothing.
+            let _ = sender.send(());
+        });
+        within(limit_ms, receiver).await;
+    }
+
+    /// What is said to who wanted to cancel: the operation if it is closed, else that it is open.
+    fn cancelled(&self, cancel: &Cancel, operation: &Identity) -> Result<Response> {
+        let now_ms = Date::now().as_millis();
+        let record = self.store(now_ms)?.read(now_ms, operation)?;
+        let mark = Mark::new(&cancel.operation, &cancel.terms);
+        let view = record.map(|record| record.view(now_ms));
+        let code = match view.map(|view| view.state) {
+            Some(State::Cancelled | State::Executed | State::Refused) => {
+                return self.look(cancel.operation.clone());
+            }
+            Some(State::Dispatched) => Code::InProgress,
+            Some(State::Released | State::Unknown) | None => Code::OutcomeUnknown,
+        };
+        match view {
+            Some(view) => mark.problem(now_ms, code, &view),
+            None => mark.problem_of_absent(code),
+        }
+    }
+
+    /// Takes what a ledger said to a cancellation, and the answer that it gave with it.
+    pub(super) fn hear(&self, heard: &Heard, answer: Option<Answer>) -> Result<Response> {
+        let now_ms = Date::now().as_millis();
+        let operation = identity(&heard.operation)?;
+        let store = self.store(now_ms)?;
+        let record = store.read(now_ms, &operation)?;
+        let hearing = heard.hearing(answer.is_some());
+        let closed = Operation::hear(record, now_ms, heard.kind, heard.terms, hearing);
+        if let Some((record, keeps_answer)) = closed {
+            let stored = answer.as_ref().filter(|_| keeps_answer);
+            store.write(&operation, record, stored)?;
+            self.waiters.tell(&operation, &News::Record);
+        }
+        Ok(ResponseBuilder::new().empty())
+    }
+}
+
+impl Heard {
+    fn hearing(&self, storable: bool) -> Hearing {
+        let (said, recorded) = match &self.reply {
+            Reply::Answered {
+                outcome, recorded, ..
+            } => (outcome.as_deref(), *recorded),
+            Reply::Lost => (None, None),
+        };
+        Hearing {
+            asked_attempt: self.asked_attempt,
+            said: said.and_then(Outcome::parse).unwrap_or(Outcome::Unknown),
+            storable,
+            recorded,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A request has arrived: it starts an attempt, waits for one, or is answered from the record.
+
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use oncegate_core::header;
+use oncegate_core::identity::Identity;
+use oncegate_core::operation::{Admission, Operation};
+use oncegate_core::problem::Code;
+use worker::{Date, Error, Fetcher, Request, Response, Result};
+
+use super::{Inner, identity};
+use crate::answer::Mark;
+use crate::courier::SUPERSEDED;
+use crate::errand;
+use crate::message::{Claim, Completion, Reply};
+use crate::shards::within;
+use crate::waiters::News;
+
+/// Who is answered: the request whose attempt it is, or another one.
+#[derive(Clone, Copy)]
+enum Asker {
+    First,
+    Waiter,
+}
+
+impl Inner {
+    pub(super) async fn claim(
+        self: &Rc<Self>,
+        request: &Request,
+        claim: &Claim,
+    ) -> Result<Response> {
+        let now_ms = Date::now().as_millis();
+        let operation = identity(&claim.operation)?;
+        let record = self.store(now_ms)?.read(now_ms, &operation)?;
+        let (record, admission) =
+            Operation::arrive(record, now_ms, claim.kind, claim.terms, claim.fingerprint);
+        match admission {
+            Admission::Dispatch(attempt) => {
+                // What can fail comes before the write: a row that says "dispatched" must be true.
+                let (courier, config) = (self.courier()?, self.config()?);
+                let call = errand::attempt(request, claim, attempt, record.terms(), &config)?;
+                self.store(now_ms)?.write(&operation, record, None)?;
+                let answer = self.dispatch(courier, call, claim, attempt);
+                match within(claim.client_timeout_ms, answer).await {
+                    Some(Ok(response)) => Ok(response),
+                    _ => self.record_answer(claim, Asker::First),
+                }
+            }
+            Admission::Wait { lease_ends_ms } => {
+                let wait_ms = claim.wait_ms.min(lease_ends_ms.saturating_sub(now_ms));
+                let mark = Mark::new(&claim.operation, record.terms());
+                let news = self.waiters.join(operation, claim.fingerprint);
+                match within(wait_ms, news).await {
+                    Some(Ok(News::Answer(_, answer, status))) => mark.again(&answer, status),
+                    _ => self.record_answer(claim, Asker::Waiter),
+                }
+            }
+            Admission::Replay | Admission::Turn(_) => {
+                self.answer(now_ms, claim, &operation, &record, admission, Asker::Waiter)
+            }
+        }
+    }
+
+    /// Starts the courier of an attempt. Its answer goes to the receiver, if somebody still waits and
+    /// it is the one that counts.
+    fn dispatch(
+        self: &Rc<Self>,
+        courier: Fetcher,
+        call: Request,
+        claim: &Claim,
+        attempt: u32,
+    ) -> oneshot::Receiver<Response> {
+        let (sender, receiver) = oneshot::channel();
+        let shard = Rc::clone(self);
+        let lost = Completion {
+            operation: claim.operation.clone(),
+            attempt,
+            reply: Reply::Lost,
+        };
+        self.state.wait_until(async move {
+            match courier.fetch_request(call).await {
+                Ok(response) if says_see_record(&response) => {}
+                // Nobody may wait any more: the record has the answer.
+                Ok(response) if is_marked(&response) => drop(sender.send(response)),
+                answered => {
+                    let fault = answered.map(|response| response.status_code());
+                    worker::console_error!("{} attempt {attempt}: {fault:?}", lost.operation);
+                    if let Err(error) = shard.complete(&lost, None) {
+                        worker::console_error!("completion: {error}");
+                    }
+                }
+            }
+        });
+        receiver
+    }
+
+    /// The record's answer for a request that has waited. It never starts an attempt (rule I4).
+    fn record_answer(&self, claim: &Claim, asker: Asker) -> Result<Response> {
+        let now_ms = Date::now().as_millis();
+        let operation = identity(&claim.operation)?;
+        let record = self
+            .store(now_ms)?
+            .read(now_ms, &operation)?
+            .ok_or_else(|| Error::from("an operation without a record"))?;
+        let (_, admission) = record.clone().admit(now_ms, claim.fingerprint);
+        self.answer(now_ms, claim, &operation, &record, admission, asker)
+    }
+
+    fn answer(
+        &self,
+        now_ms: u64,
+        claim: &Claim,
+        operation: &Identity,
+        record: &Operation,
+        admission: Admission,
+        asker: Asker,
+    ) -> Result<Response> {
+        let mark = Mark::new(&claim.operation, record.terms());
+        let view = record.view(now_ms);
+        let code = match admission {
+            // What is on record may be another request's: of this one nothing is known.
+            Admission::Dispatch(_) => {
+                let unsent = view.of_unsent();
+                return mark.problem(now_ms, Code::OutcomeUnknown, &unsent);
+            }
+            Admission::Replay => {
+                let answer = self.store(now_ms)?.answer(operation)?;
+                return mark.again(&answer, view.state.status());
+            }
+            Admission::Turn(turn) => Code::from(turn),
+            Admission::Wait { .. } => Code::InProgress,
+        };
+        match (code, asker) {
+            (Code::OutcomeUnknown, Asker::First) => mark.lost(now_ms, 502, &view),
+            _ => mark.problem(now_ms, code, &view),
+        }
+    }
+}
+
+fn says_see_record(response: &Response) -> bool {
+    response.headers().has(SUPERSEDED).unwrap_or(false)
+}
+
+/// A courier marks its answers with the operation; nobody else who may answer in its place does.
+fn is_marked(response: &Response) -> bool {
+    response.headers().has(header::OPERATION).unwrap_or(false)
+}

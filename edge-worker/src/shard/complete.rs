@@ -1,0 +1,73 @@
+//! An attempt was replied to, or lost.
+
+use std::rc::Rc;
+
+use oncegate_core::operation::{Settling, State};
+use oncegate_core::proof;
+use worker::{Date, Error, Result};
+
+use super::{Inner, identity};
+use crate::answer::Answer;
+use crate::message::{Completed, Completion, Reply};
+use crate::waiters::News;
+
+impl Inner {
+    /// Settles an attempt, stores what it proves and tells those who wait.
+    pub(super) fn complete(
+        &self,
+        completion: &Completion,
+        answer: Option<Answer>,
+    ) -> Result<Completed> {
+        let now_ms = Date::now().as_millis();
+        let operation = identity(&completion.operation)?;
+        let store = self.store(now_ms)?;
+        let record = store
+            .read(now_ms, &operation)?
+            .ok_or_else(|| Error::from("a completion without a record"))?;
+        let settling = completion.settling(answer.is_some());
+        let (record, settled) = record.settle(now_ms, settling);
+        let (view, fingerprint) = (record.view(now_ms), record.fingerprint());
+        if view.disputed {
+            let reference = &completion.operation;
+            worker::console_error!("{reference}: executed, although it was said not to be");
+        }
+        let stored = answer.as_ref().filter(|_| settled.store);
+        store.write(&operation, record, stored)?;
+        if view.state != State::Dispatched {
+            let news = match (answer, fingerprint) {
+                (Some(answer), Some(fingerprint)) if settled.share => {
+                    News::Answer(fingerprint, Rc::new(answer), view.state.status())
+                }
+                _ => News::Record,
+            };
+            self.waiters.tell(&operation, &news);
+        }
+        Ok(Completed {
+            view,
+            superseded: settled.superseded,
+        })
+    }
+}
+
+impl Completion {
+    fn settling(&self, storable: bool) -> Settling<'_> {
+        let (reply, recorded) = match &self.reply {
+            Reply::Answered {
+                status,
+                outcome,
+                recorded,
+                ..
+            } => {
+                let (status, outcome) = (*status, outcome.as_deref());
+                (proof::Reply::Answered { status, outcome }, *recorded)
+            }
+            Reply::Lost => (proof::Reply::Lost, None),
+        };
+        Settling {
+            attempt: self.attempt,
+            reply,
+            storable,
+            recorded,
+        }
+    }
+}

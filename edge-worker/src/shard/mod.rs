@@ -1,0 +1,110 @@
+//! A shard decides and stores; it never calls an origin (architecture, decision 2).
+//!
+//! Atomicity: between reading a record and writing it back nothing is awaited, and the runtime holds
+//! every message that leaves (the courier's call above all) until the write is durable (rule I2).
+//! Nothing in memory is load-bearing: waiters and caches may be lost at any moment.
+
+mod cancel;
+mod claim;
+mod complete;
+mod look;
+
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::rc::Rc;
+
+use oncegate_core::identity::Identity;
+use worker::{
+    DurableObject, Env, Error, Fetcher, Request, Response, ResponseBuilder, Result, durable_object,
+};
+
+use crate::answer::Answer;
+use crate::config::Config;
+use crate::headers;
+use crate::message::{self, Reply, ToShard};
+use crate::store::Store;
+use crate::waiters::Waiters;
+
+/// The Durable Object.
+#[durable_object]
+pub struct Shard(Rc<Inner>);
+
+// A panic leaves cells and rows as they are between two statements: nothing in memory is load-bearing,
+// and each row is written by one statement.
+impl UnwindSafe for Shard {}
+impl RefUnwindSafe for Shard {}
+
+struct Inner {
+    state: worker::State,
+    env: Env,
+    waiters: Waiters,
+    /// Opened at the first call, so that an error is an answer and not a failed start.
+    store: std::cell::OnceCell<Store>,
+}
+
+impl DurableObject for Shard {
+    fn new(state: worker::State, env: Env) -> Self {
+        Self(Rc::new(Inner {
+            state,
+            env,
+            waiters: Waiters::default(),
+            store: std::cell::OnceCell::new(),
+        }))
+    }
+
+    async fn fetch(&self, mut request: Request) -> Result<Response> {
+        match message::read(request.headers())? {
+            ToShard::Claim(claim) => self.0.claim(&request, &claim).await,
+            ToShard::Complete(completion) => {
+                let answer = received(&mut request, &completion.reply).await?;
+                let completed = self.0.complete(&completion, answer)?;
+                ResponseBuilder::new().from_json(&completed)
+            }
+            ToShard::Cancel(cancel) => self.0.cancel(&cancel).await,
+            ToShard::Hear(heard) => {
+                let answer = received(&mut request, &heard.reply).await?;
+                self.0.hear(&heard, answer)
+            }
+            ToShard::Look(look) => self.0.look(look.operation),
+        }
+    }
+}
+
+impl Inner {
+    fn courier(&self) -> Result<Fetcher> {
+        self.env.service("COURIER")
+    }
+
+    fn config(&self) -> Result<Rc<Config>> {
+        Config::load(&self.env).map_err(|error| Error::from(error.to_string()))
+    }
+
+    fn store(&self, now_ms: u64) -> Result<&Store> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        let store = Store::open(&self.state.storage(), now_ms)?;
+        Ok(self.store.get_or_init(|| store))
+    }
+}
+
+fn identity(reference: &str) -> Result<Identity> {
+    Identity::parse(reference).ok_or_else(|| Error::from("a message without an operation"))
+}
+
+/// The answer that a completion carries, if it is to be stored.
+async fn received(request: &mut Request, reply: &Reply) -> Result<Option<Answer>> {
+    let Reply::Answered {
+        status,
+        storable: true,
+        ..
+    } = *reply
+    else {
+        return Ok(None);
+    };
+    let body = request.bytes().await?;
+    Ok(Some(Answer {
+        status,
+        headers: headers::for_replay(request.headers())?,
+        body,
+    }))
+}
