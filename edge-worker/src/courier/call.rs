@@ -1,0 +1,105 @@
+//! The one hand-over of a request to the origin, and what comes back.
+//!
+//! Invariant: whatever is not a whole answer is [`Lost`]. A timeout stops the waiting, not the call
+//! (rule A4).
+
+use oncegate_core::header;
+use oncegate_core::policy::HARD_TIMEOUT_MS;
+use oncegate_core::signature::Claims;
+use worker::{
+    Date, Error, Fetch, Headers, Request, RequestInit, RequestRedirect, Response, Result,
+};
+
+use crate::body;
+use crate::config::Config;
+use crate::message::{self, Dispatch};
+use crate::shards::within;
+
+/// The origin's whole answer.
+pub(super) struct Received {
+    pub(super) status: u16,
+    pub(super) headers: Headers,
+    pub(super) body: js_sys::ArrayBuffer,
+}
+
+/// Why there is no whole answer.
+pub(super) enum Lost {
+    Failed,
+    TimedOut,
+}
+
+/// Sends the request to the origin, with what the gate has to say about it.
+pub(super) async fn send(
+    request: &Request,
+    dispatch: &Dispatch,
+    config: &Config,
+) -> std::result::Result<Received, Lost> {
+    let call = async {
+        let body = body::whole_message(request).await?;
+        let mut init = RequestInit::new();
+        init.with_method(request.method())
+            .with_headers(origin_headers(request, dispatch, config)?)
+            .with_body((body.byte_length() > 0).then(|| body.into()))
+            .with_redirect(RequestRedirect::Manual);
+        let url = format!("{}{}", config.origin_url, dispatch.path_and_query);
+        receive(
+            Fetch::Request(Request::new_with_init(&url, &init)?)
+                .send()
+                .await?,
+        )
+        .await
+    };
+    match within(HARD_TIMEOUT_MS, call).await {
+        Some(Ok(received)) => Ok(received),
+        Some(Err(error)) => {
+            let Dispatch {
+                operation, attempt, ..
+            } = dispatch;
+            worker::console_warn!("courier: {operation} attempt {attempt}: {error}");
+            Err(Lost::Failed)
+        }
+        None => Err(Lost::TimedOut),
+    }
+}
+
+async fn receive(response: Response) -> Result<Received> {
+    let status = response.status_code();
+    let headers = response.headers().clone();
+    if !(200..600).contains(&status) {
+        return Err(Error::from(format!(
+            "the origin answered with status {status}"
+        )));
+    }
+    let body = body::whole_response(&response.into()).await?;
+    Ok(Received {
+        status,
+        headers,
+        body,
+    })
+}
+
+/// Rule K6: what the origin is told, and the signature over it.
+fn origin_headers(request: &Request, dispatch: &Dispatch, config: &Config) -> Result<Headers> {
+    let headers = request.headers().clone();
+    message::remove(&headers)?;
+    let method = request.method();
+    let claims = Claims {
+        method: method.as_ref(),
+        path_and_query: &dispatch.path_and_query,
+        key: &dispatch.key,
+        attempt: &dispatch.attempt.to_string(),
+        operation: &dispatch.operation,
+        key_kind: dispatch.kind.as_str(),
+        fingerprint: &dispatch.fingerprint.to_string(),
+    };
+    headers.set(header::IDEMPOTENCY_KEY, claims.key)?;
+    headers.set(header::ATTEMPT, claims.attempt)?;
+    headers.set(header::OPERATION, claims.operation)?;
+    headers.set(header::KEY_KIND, claims.key_kind)?;
+    headers.set(header::FINGERPRINT, claims.fingerprint)?;
+    let signature = config
+        .signing_secrets
+        .sign(Date::now().as_millis(), &claims);
+    headers.set(header::SIGNATURE, &signature)?;
+    Ok(headers)
+}

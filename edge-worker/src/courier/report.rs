@@ -1,0 +1,71 @@
+//! What the shard is told of a reply.
+
+use oncegate_core::fingerprint::Fingerprint;
+use oncegate_core::header;
+use oncegate_core::outcome::Outcome;
+use worker::{Error, Result};
+
+use super::call::Received;
+use crate::headers;
+use crate::message::{Reply, ToShard};
+use crate::shards::ShardRequest;
+
+/// Headers and body of an answer that may be stored, in bytes. Rows hold 2 MB.
+const LARGEST_STORED_BYTES: u64 = 1_900_000;
+
+/// Reports a reply, and with it the answer if it can be stored. An answer that cannot be passed on
+/// must not take the proof with it.
+pub(super) fn report(
+    received: &Received,
+    message: impl Fn(Reply) -> ToShard,
+) -> Result<ShardRequest> {
+    let reply = |storable| {
+        Ok::<_, Error>(Reply::Answered {
+            status: received.status,
+            outcome: outcome(received)?,
+            recorded: recorded(received)?,
+            storable,
+        })
+    };
+    let whole = ShardRequest::message(&message(reply(true)?));
+    match whole.and_then(|request| with_answer(request, received)) {
+        Ok(Some(request)) => return Ok(request),
+        Ok(None) => {}
+        Err(error) => worker::console_error!("an answer is not stored: {error}"),
+    }
+    ShardRequest::message(&message(reply(false)?))
+}
+
+/// Adds the answer; `None` if it is too large for a row.
+fn with_answer(mut request: ShardRequest, received: &Received) -> Result<Option<ShardRequest>> {
+    let kept = headers::for_replay(&received.headers)?;
+    let headers: usize = kept
+        .iter()
+        .map(|(name, value)| name.len() + value.len())
+        .sum();
+    if headers as u64 + u64::from(received.body.byte_length()) > LARGEST_STORED_BYTES {
+        return Ok(None);
+    }
+    for (name, value) in kept {
+        request.headers.set(&name, &value)?;
+    }
+    request.body = (received.body.byte_length() > 0).then(|| received.body.clone());
+    Ok(Some(request))
+}
+
+/// The outcome that the origin states, in the contract's word for it.
+fn outcome(received: &Received) -> Result<Option<String>> {
+    let value = received.headers.get(header::IDEMPOTENCY_OUTCOME)?;
+    // A word that the contract does not know proves nothing, and is not the same as none.
+    Ok(value.map(|value| {
+        Outcome::parse(&value)
+            .unwrap_or(Outcome::Unknown)
+            .to_string()
+    }))
+}
+
+/// What the answer is about, if the ledger says so (rule L5).
+fn recorded(received: &Received) -> Result<Option<Fingerprint>> {
+    let value = received.headers.get(header::FINGERPRINT)?;
+    Ok(value.and_then(|value| Fingerprint::parse(&value)))
+}

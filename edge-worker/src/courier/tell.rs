@@ -1,0 +1,52 @@
+//! Telling a shard what came of an errand, until it has heard.
+
+use std::time::Duration;
+
+use oncegate_core::identity::Identity;
+use oncegate_core::policy::{HARD_TIMEOUT_MS, STORE_DEADLINE_MS};
+use worker::{Date, Delay, Env, Error, Response, Result};
+
+use crate::config::Config;
+use crate::message::Dispatch;
+use crate::shards::{self, ShardRequest, within};
+
+/// The pauses before the shard is told again, in milliseconds; the last one is repeated as long as a
+/// reply is worth telling. A shard that is being replaced is back within seconds, one that is
+/// overloaded may take longer, and what the origin said is nowhere else.
+const TELL_AGAIN_MS: [u64; 6] = [100, 500, 2_000, 5_000, 10_000, 30_000];
+
+/// Tells the shard until it has heard; `None` if it never does.
+pub(super) async fn tell(
+    env: &Env,
+    config: &Config,
+    dispatch: &Dispatch,
+    message: &ShardRequest,
+) -> Result<Option<Response>> {
+    let operation = Identity::parse(&dispatch.operation)
+        .ok_or_else(|| Error::from("a dispatch without an operation"))?;
+    let began_ms = Date::now().as_millis();
+    let mut pauses = TELL_AGAIN_MS.iter();
+    let mut pause_ms = 0;
+    while Date::now().as_millis() - began_ms < HARD_TIMEOUT_MS {
+        let stub = shards::stub(env, config, &operation)?;
+        let told = within(STORE_DEADLINE_MS, stub.fetch_with_request(message.build()?)).await;
+        match told {
+            Some(Ok(response)) if response.status_code() == 200 => return Ok(Some(response)),
+            Some(Ok(response)) => {
+                worker::console_error!("completion: status {}", response.status_code());
+            }
+            Some(Err(error)) => worker::console_error!("completion: {error}"),
+            None => {
+                worker::console_error!("completion: no answer within {STORE_DEADLINE_MS} ms");
+            }
+        }
+        pause_ms = *pauses.next().unwrap_or(&pause_ms);
+        Delay::from(Duration::from_millis(pause_ms)).await;
+    }
+    worker::console_error!(
+        "{} attempt {}: its shard could not be told",
+        dispatch.operation,
+        dispatch.attempt
+    );
+    Ok(None)
+}
