@@ -7,12 +7,16 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 
-/** Starts origin and gate. `overrides` change settings of the protected route, such as { lease_ms: 1500 }. */
-export async function startStack(overrides = {}) {
+/**
+ * Starts origin and gate. `overrides` change settings of the protected route, such as { lease_ms: 1500 }, and variables, by their
+ * names in capitals. With an `origin` of support/origin.mjs, that one is behind the gate, and no shop is started.
+ */
+export async function startStack(overrides = {}, origin = undefined) {
   const folder = await mkdtemp(join(tmpdir(), "oncegate-test-"));
   const xtask = process.env.ONCEGATE_XTASK;
   const [command, first] = xtask ? [xtask, []] : ["cargo", ["xtask"]];
   const settings = Object.entries(overrides).flatMap(([name, value]) => ["--route-override", `${name}=${value}`]);
+  if (origin) settings.push("--origin-url", origin.url);
   const child = spawn(command, [...first, "stack", "--state-dir", folder, "--port", "0", ...settings], {
     stdio: ["pipe", "pipe", "inherit"],
   });
@@ -27,6 +31,8 @@ export async function startStack(overrides = {}) {
   const urls = await answer();
   return {
     ...urls,
+    /** Where the gate's log and its secrets lie: gate.log, .dev.vars. */
+    folder,
     /** One of stop-origin, start-origin, kill-origin, kill-gate, start-gate. */
     async tell(order) {
       child.stdin.write(`${order}\n`);

@@ -76,6 +76,9 @@ struct Stack {
     /// Another value for a field of the first route, such as lease_ms=1500, or for a variable, such as CORS_ORIGINS=[]
     #[arg(long, value_name = "FIELD=VALUE")]
     route_override: Vec<RouteOverride>,
+    /// The address of an origin that already runs, such as http://127.0.0.1:9000; the stack then starts none
+    #[arg(long, value_name = "URL")]
+    origin_url: Option<String>,
 }
 
 /// Ends what this program started, also when it panics.
@@ -116,6 +119,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
                     port: up.port,
                     fresh: up.fresh,
                     overrides: Vec::new(),
+                    foreign_origin: None,
                 },
                 up.check,
             )?;
@@ -128,6 +132,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
                 port: stack.port,
                 fresh: false,
                 overrides: stack.route_override,
+                foreign_origin: stack.origin_url,
             };
             stack::remote::serve(&project, &plan)?;
         }

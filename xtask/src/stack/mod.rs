@@ -37,19 +37,29 @@ pub(crate) struct Plan {
     pub(crate) fresh: bool,
     /// Changes to the first route of wrangler.toml.
     pub(crate) overrides: Vec<RouteOverride>,
+    /// An origin that somebody else runs; without it, the stack starts the shop.
+    pub(crate) foreign_origin: Option<String>,
 }
 
 /// A running stack; dropping it ends its processes.
 pub(crate) struct Stack {
     project: Project,
     tools: Tools,
-    program: PathBuf,
     state: PathBuf,
     ports: Ports,
     secrets: String,
+    shop: Shop,
     origin: Option<Process>,
     gate: Option<Process>,
     _lock: Lock,
+}
+
+/// What is behind the gate.
+enum Shop {
+    /// The shop, by its program.
+    Own(PathBuf),
+    /// What somebody else runs at this address.
+    Foreign(String),
 }
 
 impl Stack {
@@ -59,21 +69,26 @@ impl Stack {
         let ports = Ports::claim(project, plan.port)?;
         let (state, lock) = open_state(&plan.state, plan.fresh)?;
         build::all(project, tools)?;
-        let program = build::origin(project)?;
+        let shop = match &plan.foreign_origin {
+            Some(url) => Shop::Foreign(url.clone()),
+            None => Shop::Own(build::origin(project)?),
+        };
         let secrets = signing_secrets(&state)?;
         let mut stack = Self {
             project: project.clone(),
             tools: tools.clone(),
-            program,
             state,
             ports,
             secrets,
+            shop,
             origin: None,
             gate: None,
             _lock: lock,
         };
         stack.configure_gate(&plan.overrides)?;
-        stack.start_origin()?;
+        if plan.foreign_origin.is_none() {
+            stack.start_origin()?;
+        }
         stack.start_gate()?;
         Ok(stack)
     }
@@ -85,7 +100,10 @@ impl Stack {
 
     /// The address of the origin.
     pub(crate) fn origin_url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.ports.origin())
+        match &self.shop {
+            Shop::Own(_) => format!("http://127.0.0.1:{}", self.ports.origin()),
+            Shop::Foreign(url) => url.clone(),
+        }
     }
 
     /// The origin's database file.
@@ -132,12 +150,8 @@ impl Stack {
     pub(crate) fn start_origin(&mut self) -> Result<()> {
         if self.origin.is_none() {
             let health = format!("{}/health", self.origin_url());
-            self.origin = Some(self.serve(
-                "the origin",
-                &mut self.origin_serve(),
-                "origin.log",
-                &health,
-            )?);
+            let mut command = self.origin_serve()?;
+            self.origin = Some(self.serve("the origin", &mut command, "origin.log", &health)?);
         }
         Ok(())
     }
@@ -195,8 +209,11 @@ impl Stack {
         Ok(process)
     }
 
-    fn origin_serve(&self) -> Command {
-        let mut command = Command::new(&self.program);
+    fn origin_serve(&self) -> Result<Command> {
+        let Shop::Own(program) = &self.shop else {
+            bail!("the origin is not this stack's: whoever runs it starts it");
+        };
+        let mut command = Command::new(program);
         command.args([
             "serve",
             "--faults",
@@ -207,7 +224,7 @@ impl Stack {
             .arg("--database")
             .arg(format!("sqlite:{}", self.database().display()));
         command.env("ONCEGATE_SIGNING_SECRETS", &self.secrets);
-        command
+        Ok(command)
     }
 
     /// The registry folder is the stack's own: through the shared one a gate would reach another stack's gate by its name.

@@ -17,6 +17,7 @@ pub(super) fn purchase(project: &Project, _tools: &Tools) -> Result<Tally> {
         port: 0,
         fresh: true,
         overrides: Vec::new(),
+        foreign_origin: None,
     };
     up::run(project, &plan, true)?;
     remove(&state)?;
