@@ -46,6 +46,8 @@ pub enum Code {
     PathNotCanonical,
     /// More or larger header fields than an origin can be relied on to read.
     HeadersTooLarge,
+    /// A call to the gate itself that does not say what it must.
+    RequestInvalid,
     /// The body is larger than the route allows.
     RequestTooLarge,
     /// Executed, but the answer is no longer replayed.
@@ -54,6 +56,8 @@ pub enum Code {
     ResultUnavailable,
     /// The call must name a route, and names none that there is.
     RouteUnknown,
+    /// The call needs a secret, and has none that the gate knows.
+    Unauthorized,
 }
 
 impl Code {
@@ -74,10 +78,12 @@ impl Code {
             Self::OriginUnreachable => "origin_unreachable",
             Self::OutcomeUnknown => "outcome_unknown",
             Self::PathNotCanonical => "path_not_canonical",
+            Self::RequestInvalid => "request_invalid",
             Self::RequestTooLarge => "request_too_large",
             Self::ResultExpired => "result_expired",
             Self::ResultUnavailable => "result_unavailable",
             Self::RouteUnknown => "route_unknown",
+            Self::Unauthorized => "unauthorized",
         }
     }
 
@@ -88,7 +94,9 @@ impl Code {
             | Self::KeyInvalid
             | Self::KeyMissing
             | Self::PathNotCanonical
+            | Self::RequestInvalid
             | Self::RouteUnknown => 400,
+            Self::Unauthorized => 401,
             Self::EndpointUnknown => 404,
             Self::InProgress
             | Self::OperationRefused
@@ -120,10 +128,12 @@ impl Code {
             Self::OriginUnreachable => "The origin cannot be reached",
             Self::OutcomeUnknown => "It is not known yet what became of the operation",
             Self::PathNotCanonical => "The path is not in its canonical form",
+            Self::RequestInvalid => "The call does not say what it must",
             Self::RequestTooLarge => "The request body is too large",
             Self::ResultExpired => "The operation was executed; its answer is no longer kept",
             Self::ResultUnavailable => "The operation was executed; its answer was not kept",
             Self::RouteUnknown => "There is no such route",
+            Self::Unauthorized => "The call needs a secret that the gate knows",
         }
     }
 
@@ -154,8 +164,10 @@ impl Code {
             }
             Self::PathNotCanonical => "Use the path exactly as it is documented.",
             Self::HeadersTooLarge => "Nothing was forwarded. Send fewer or shorter header fields.",
+            Self::RequestInvalid => "Nothing was changed. docs/protocol.md says what it takes.",
             Self::RequestTooLarge => "Nothing was forwarded. Send a smaller body.",
             Self::RouteUnknown => "Name the route: ?route=<its name in the configuration>.",
+            Self::Unauthorized => "Send one of its secrets: Authorization: Bearer <secret>.",
             Self::ResultExpired | Self::ResultUnavailable => {
                 "It happened once and will not happen again. Look it up at the service itself."
             }

@@ -110,6 +110,9 @@ fn write(problem: &Problem) -> Result<Response> {
     headers.set("content-type", "application/problem+json")?;
     headers.set("content-language", "en")?;
     headers.set("cache-control", "no-store")?;
+    if problem.code == Code::Unauthorized {
+        headers.set("www-authenticate", "Bearer")?;
+    }
     if let Some(wait_ms) = problem.retry_after_ms {
         headers.set("retry-after", &wait_ms.div_ceil(1_000).to_string())?;
     }

@@ -17,6 +17,8 @@ pub(crate) struct Config {
     pub(crate) location_hint: Option<String>,
     pub(crate) identity_secret: String,
     pub(crate) signing_secrets: Secrets,
+    /// Who may inspect and settle operations; without any, nobody.
+    pub(crate) admin_secrets: Option<Secrets>,
     /// Origins of pages that may call the gate from elsewhere.
     pub(crate) cors_origins: Vec<String>,
     pub(crate) policy: Policy,
@@ -68,6 +70,7 @@ impl Config {
             location_hint: location_hint(env)?,
             identity_secret,
             signing_secrets,
+            admin_secrets: bearers(env, "ADMIN_SECRETS")?,
             cors_origins: cors_origins(env)?,
             policy: policy(env)?,
         })
@@ -79,6 +82,16 @@ fn text(env: &Env, setting: &'static str) -> Result<String, ConfigError> {
     match env.var(setting) {
         Ok(value) => Ok(value.to_string()),
         Err(_) => Err(error(setting, "is not set; wrangler.toml says how")),
+    }
+}
+
+/// Named secrets that callers present; `None` if there are none.
+fn bearers(env: &Env, setting: &'static str) -> Result<Option<Secrets>, ConfigError> {
+    match env.var(setting).map(|value| value.to_string()) {
+        Ok(text) if !text.is_empty() => Secrets::parse(&text)
+            .map(Some)
+            .map_err(|reason| error(setting, reason)),
+        _ => Ok(None),
     }
 }
 

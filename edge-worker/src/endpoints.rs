@@ -10,7 +10,7 @@ use worker::{Env, Method, Response, Result};
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::message::{Cancel, Look, ToShard};
-use crate::{answer, protect, shards};
+use crate::{answer, desk, protect, shards};
 
 pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
     match (&arrived.method, arrived.raw_path.as_str()) {
@@ -19,8 +19,18 @@ pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Res
         }
         (Method::Get, "/.oncegate/v1/operations") => look(arrived, env, config).await,
         (Method::Post, "/.oncegate/v1/operations/cancel") => cancel(arrived, env, config).await,
+        (Method::Get, "/.oncegate/v1/admin/operations")
+            if asks_for(arrived, "state", "trouble") =>
+        {
+            desk::endpoints::trouble(arrived, env, config).await
+        }
         _ => answer::problem(&Problem::new(Code::EndpointUnknown)),
     }
+}
+
+fn asks_for(arrived: &Arrived, name: &str, value: &str) -> bool {
+    let mut pairs = arrived.url.query_pairs();
+    pairs.any(|(asked, of)| asked == name && of == value)
 }
 
 /// What became of a key.

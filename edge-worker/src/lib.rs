@@ -15,10 +15,12 @@
 
 mod answer;
 mod arrived;
+mod bearer;
 mod body;
 mod config;
 mod cors;
 mod courier;
+mod desk;
 mod endpoints;
 mod errand;
 mod gate;

@@ -187,3 +187,19 @@ fn secrets_are_refused_with_their_entry() {
 fn secrets_are_never_shown() {
     assert_eq!(format!("{:?}", old()), "{\"old\"}");
 }
+
+#[test]
+fn a_secret_is_known_by_itself_and_by_nothing_else() {
+    let secrets = Secrets::parse("ci=0123456789abcdef,anna=fedcba9876543210").unwrap();
+    assert_eq!(secrets.presented("0123456789abcdef"), Some("ci"));
+    assert_eq!(secrets.presented("fedcba9876543210"), Some("anna"));
+    for wrong in [
+        "",
+        "0123456789abcde",
+        "0123456789abcdef ",
+        "0123456789ABCDEF",
+        "ci=0123456789abcdef",
+    ] {
+        assert_eq!(secrets.presented(wrong), None, "{wrong}");
+    }
+}

@@ -1,0 +1,78 @@
+//! What the gate's parts say to the Desk: one JSON message in the body of a request.
+//!
+//! The Desk may run an earlier or a later version than who speaks to it. A field that is added later
+//! has a default; a message of an unknown kind is an error, and who sent it keeps what was not heard.
+
+use serde::{Deserialize, Serialize};
+
+/// To the Desk.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(tag = "to", rename_all = "snake_case")]
+pub(crate) enum ToDesk {
+    /// What has changed in a shard's list of operations in trouble.
+    Trouble(Report),
+    /// Which operations are in trouble?
+    List,
+}
+
+/// See [`ToDesk::Trouble`].
+///
+/// A shard sends one report at a time and repeats, in the same one or in the next, whatever was not
+/// heard. So one that is older than the last one heard is a late copy, and changes nothing.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Report {
+    pub(crate) shard: u16,
+    /// When it was written, by the shard's clock, which never steps back.
+    pub(crate) at_ms: u64,
+    /// Operations that are in trouble now, or in other trouble than before.
+    pub(crate) added: Vec<Troubled>,
+    /// References of those that are not any more.
+    pub(crate) removed: Vec<String>,
+}
+
+/// An operation that does not settle by itself.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Troubled {
+    /// Its reference; never its key.
+    pub(crate) operation: String,
+    pub(crate) route: String,
+    pub(crate) state: Trouble,
+    pub(crate) since_ms: u64,
+}
+
+/// What is wrong, in the order in which somebody should look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Trouble {
+    /// Proof contradicts the record (rule I3).
+    Disputed,
+    /// No proof, and nothing that the gate may still do: it waits for a person.
+    Held,
+    /// No proof yet.
+    Unknown,
+}
+
+impl Trouble {
+    pub(crate) const ALL: [Self; 3] = [Self::Disputed, Self::Held, Self::Unknown];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Disputed => "disputed",
+            Self::Held => "held",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+}
+
+/// The answer to [`ToDesk::List`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Listed {
+    /// The disputed first, then the oldest.
+    pub(crate) operations: Vec<Troubled>,
+    /// How many there are beyond these.
+    pub(crate) more: u64,
+}
