@@ -2,16 +2,17 @@
 
 use oncegate_core::problem::{Code, Problem};
 use wasm_bindgen::JsValue;
-use worker::{Fetch, Method, Request, RequestInit, RequestRedirect, Response, Result};
+use worker::{Env, Method, Request, RequestInit, RequestRedirect, Response, Result};
 
 use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::{answer, headers};
+use crate::{answer, headers, origins};
 
 /// Passes a request on, with this body: a stream, or bytes.
 pub(crate) async fn pass(
     arrived: &Arrived,
     body: Option<JsValue>,
+    env: &Env,
     config: &Config,
 ) -> Result<Response> {
     let mut init = RequestInit::new();
@@ -19,11 +20,9 @@ pub(crate) async fn pass(
         .with_headers(headers::towards_origin(arrived, false)?)
         .with_body(body)
         .with_redirect(RequestRedirect::Manual);
-    let url = format!("{}{}", config.origin_url, arrived.path_and_query);
-    match Fetch::Request(Request::new_with_init(&url, &init)?)
-        .send()
-        .await
-    {
+    let origin = config.origins.of_path(arrived.url.path());
+    let url = origins::url(origin, &arrived.path_and_query);
+    match origins::send(env, origin, Request::new_with_init(&url, &init)?).await {
         Ok(response) => Ok(response),
         Err(error) => {
             worker::console_error!("proxy: {error}");

@@ -6,14 +6,12 @@
 use oncegate_core::header;
 use oncegate_core::policy::HARD_TIMEOUT_MS;
 use oncegate_core::signature::Claims;
-use worker::{
-    Date, Error, Fetch, Headers, Request, RequestInit, RequestRedirect, Response, Result,
-};
+use worker::{Date, Env, Error, Headers, Request, RequestInit, RequestRedirect, Response, Result};
 
-use crate::body;
 use crate::config::Config;
 use crate::message::{self, Dispatch};
 use crate::shards::within;
+use crate::{body, origins};
 
 /// The origin's whole answer.
 pub(super) struct Received {
@@ -32,6 +30,7 @@ pub(super) enum Lost {
 pub(super) async fn send(
     request: &Request,
     dispatch: &Dispatch,
+    env: &Env,
     config: &Config,
 ) -> std::result::Result<Received, Lost> {
     let call = async {
@@ -41,13 +40,10 @@ pub(super) async fn send(
             .with_headers(origin_headers(request, dispatch, config)?)
             .with_body((body.byte_length() > 0).then(|| body.into()))
             .with_redirect(RequestRedirect::Manual);
-        let url = format!("{}{}", config.origin_url, dispatch.path_and_query);
-        receive(
-            Fetch::Request(Request::new_with_init(&url, &init)?)
-                .send()
-                .await?,
-        )
-        .await
+        let path = dispatch.path_and_query.split('?').next();
+        let origin = config.origins.of_path(path.unwrap_or_default());
+        let url = origins::url(origin, &dispatch.path_and_query);
+        receive(origins::send(env, origin, Request::new_with_init(&url, &init)?).await?).await
     };
     match within(HARD_TIMEOUT_MS, call).await {
         Some(Ok(received)) => Ok(received),
