@@ -35,7 +35,7 @@ pub(super) async fn attempt(
         Ok(received) => {
             let headers = headers::towards_client(&received.headers)?;
             mark.put(&headers, completed.view.state.status())?;
-            body::response(received.status, &headers, &received.body)
+            body::response(received.status, &headers, Some(&received.body))
         }
         Err(lost) => {
             let status = if matches!(lost, Lost::TimedOut) {
