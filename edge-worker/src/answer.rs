@@ -1,20 +1,21 @@
 //! The gate's answers to clients.
 
-use js_sys::ArrayBuffer;
 use oncegate_core::header;
-use oncegate_core::operation::{Terms, View};
+use oncegate_core::operation::{State, Terms, View};
 use oncegate_core::outcome::Status;
 use oncegate_core::problem::{Code, Problem};
-use worker::{Headers, Response, ResponseBuilder, Result};
-
-use crate::body;
+use worker::{EncodeBody, Headers, Response, ResponseBuilder, Result};
 
 /// The pause asked for before the same request is sent again, unless the lease ends earlier.
 const RETRY_HINT_MS: u64 = 1_000;
 const RETRY_JITTER_MS: f64 = 250.0;
 
 /// An answer that can be given to more than one request.
-pub(crate) type Answer = oncegate_store::Answer<ArrayBuffer>;
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
 
 /// What every answer about an operation says of it (rule P3).
 pub(crate) struct Mark<'a> {
@@ -63,6 +64,19 @@ impl<'a> Mark<'a> {
         self.write(&problem, view)
     }
 
+    /// Answers the request whose answer has a status that cannot be passed on, with what a duplicate hears.
+    pub(crate) fn impassable(&self, now_ms: u64, view: &View) -> Result<Response> {
+        let code = match view.state {
+            State::Cancelled => Code::OperationCancelled,
+            State::Executed => Code::ResultUnavailable,
+            State::Refused => Code::OperationRefused,
+            State::Dispatched | State::Released | State::Unknown => {
+                return self.lost(now_ms, 502, view);
+            }
+        };
+        self.problem(now_ms, code, view)
+    }
+
     /// Gives an answer again.
     pub(crate) fn again(&self, answer: &Answer, status: Status) -> Result<Response> {
         let headers = Headers::new();
@@ -78,7 +92,15 @@ impl<'a> Mark<'a> {
             status
         };
         self.put(&headers, status)?;
-        body::response(answer.status, &headers, answer.body.as_ref())
+        // The bytes are coded as their header says already.
+        let response = ResponseBuilder::new()
+            .with_encode_body(EncodeBody::Manual)
+            .with_status(answer.status)
+            .with_headers(headers);
+        Ok(match answer.body.as_slice() {
+            [] => response.empty(),
+            body => response.fixed(body.to_vec()),
+        })
     }
 
     fn write(&self, problem: &Problem, view: &View) -> Result<Response> {

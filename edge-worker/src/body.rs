@@ -4,7 +4,7 @@ use js_sys::futures::JsFuture;
 use js_sys::{ArrayBuffer, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 use web_sys::{ReadableStreamDefaultReader, ResponseInit};
-use worker::{Error, Headers, Request, Response, Result};
+use worker::{EncodeBody, Error, Headers, Request, Response, Result};
 
 #[wasm_bindgen]
 extern "C" {
@@ -43,20 +43,20 @@ pub(crate) async fn whole_response(response: &web_sys::Response) -> Result<Array
     whole(response.array_buffer()).await
 }
 
-/// Makes a response of bytes without copying them into wasm and back.
-pub(crate) fn response(
-    status: u16,
-    headers: &Headers,
-    body: Option<&ArrayBuffer>,
-) -> Result<Response> {
+/// Makes a response of bytes without copying them into wasm and back. The platform must not code them
+/// as their header says: they are.
+pub(crate) fn response(status: u16, headers: &Headers, body: &ArrayBuffer) -> Result<Response> {
     let init = ResponseInit::new();
     init.set_status(status);
     init.set_headers(headers.as_ref());
-    // Some statuses must not have a body, not even an empty one.
-    let body = body
-        .filter(|body| body.byte_length() > 0)
-        .map(JsCast::unchecked_ref::<Object>);
-    Ok(web_sys::Response::new_with_opt_buffer_source_and_init(body, &init)?.into())
+    let body = (body.byte_length() > 0).then(|| body.unchecked_ref::<Object>());
+    let response = web_sys::Response::new_with_opt_buffer_source_and_init(body, &init)?;
+    Ok(Response::from(response).with_encode_body(EncodeBody::Manual))
+}
+
+/// Whether an answer with this status cannot have a body, not even an empty one.
+pub(crate) fn is_bodiless(status: u16) -> bool {
+    matches!(status, 204 | 205 | 304)
 }
 
 /// SHA-256 by the platform.

@@ -2,11 +2,12 @@
 
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::operation::{Inquiry, Terms};
-use worker::{Headers, Method, Request, RequestInit, Result};
+use worker::{Headers, Method, Request, Result};
 
 use crate::arrived::path_and_query;
 use crate::config::Config;
 use crate::message::{self, Cancel, Claim, Dispatch, Errand};
+use crate::wire;
 
 /// Below the gate's own prefix, so that it reaches the Worker whatever the assets are.
 const COURIER_URL: &str = "https://courier/.oncegate/courier";
@@ -35,11 +36,8 @@ pub(crate) fn attempt(
     };
     let headers = request.headers().clone();
     message::attach_sealed(&headers, &dispatch, config)?;
-    let mut init = RequestInit::new();
-    init.with_method(request.method())
-        .with_headers(headers)
-        .with_body(request.inner().body().map(Into::into));
-    Request::new_with_init(COURIER_URL, &init)
+    let body = request.inner().body().map(Into::into);
+    wire::request(COURIER_URL, request.method(), headers, body)
 }
 
 /// The question for the ledger, on its way to a courier.
@@ -56,7 +54,5 @@ pub(crate) fn cancel(cancel: &Cancel, inquiry: Inquiry, config: &Config) -> Resu
     };
     let headers = Headers::new();
     message::attach_sealed(&headers, &dispatch, config)?;
-    let mut init = RequestInit::new();
-    init.with_method(Method::Post).with_headers(headers);
-    Request::new_with_init(COURIER_URL, &init)
+    wire::request(COURIER_URL, Method::Post, headers, None)
 }

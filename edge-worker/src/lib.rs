@@ -26,13 +26,13 @@ mod errand;
 mod gate;
 mod headers;
 mod message;
-mod origins;
 mod protect;
 mod proxy;
 mod shard;
 mod shards;
 mod store;
 mod waiters;
+mod wire;
 
 use futures_channel::oneshot;
 use worker::{Context, Env, Error, Request, Response, Result, event};

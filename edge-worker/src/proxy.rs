@@ -2,27 +2,22 @@
 
 use oncegate_core::problem::{Code, Problem};
 use wasm_bindgen::JsValue;
-use worker::{Env, Method, Request, RequestInit, RequestRedirect, Response, Result};
+use worker::{Method, Response, Result};
 
 use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::{answer, headers, origins};
+use crate::{answer, headers, wire};
 
 /// Passes a request on, with this body: a stream, or bytes.
 pub(crate) async fn pass(
     arrived: &Arrived,
     body: Option<JsValue>,
-    env: &Env,
     config: &Config,
 ) -> Result<Response> {
-    let mut init = RequestInit::new();
-    init.with_method(arrived.method.clone())
-        .with_headers(headers::towards_origin(arrived, false)?)
-        .with_body(body)
-        .with_redirect(RequestRedirect::Manual);
-    let origin = config.origins.of_path(arrived.url.path());
-    let url = origins::url(origin, &arrived.path_and_query);
-    match origins::send(env, origin, Request::new_with_init(&url, &init)?).await {
+    let headers = headers::towards_origin(arrived, false)?;
+    let url = format!("{}{}", config.origin_url, arrived.path_and_query);
+    let request = wire::request(&url, arrived.method.clone(), headers, body)?;
+    match wire::fetch(&request).await {
         Ok(response) => Ok(response),
         Err(error) => {
             worker::console_error!("proxy: {error}");

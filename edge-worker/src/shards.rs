@@ -9,11 +9,12 @@ use oncegate_core::header;
 use oncegate_core::identity::Identity;
 use oncegate_core::policy::STORE_DEADLINE_MS;
 use oncegate_core::problem::{Code, Problem};
-use worker::{Delay, Env, Headers, Method, Request, RequestInit, Response, Result, Stub};
+use worker::{Delay, Env, Headers, Method, Request, Response, Result, Stub};
 
 use crate::answer;
 use crate::config::Config;
 use crate::message::{self, ToShard};
+use crate::wire;
 
 /// How often a shard that fails is asked: a claim is the same however often it is made.
 const TRIES: u32 = 2;
@@ -40,11 +41,12 @@ impl ShardRequest {
     }
 
     pub(crate) fn build(&self) -> Result<Request> {
-        let mut init = RequestInit::new();
-        init.with_method(self.method.clone())
-            .with_headers(self.headers.clone())
-            .with_body(self.body.clone().map(Into::into));
-        Request::new_with_init(&format!("https://shard{}", self.path_and_query), &init)
+        wire::request(
+            &format!("https://shard{}", self.path_and_query),
+            self.method.clone(),
+            self.headers.clone(),
+            self.body.clone().map(Into::into),
+        )
     }
 }
 
@@ -68,7 +70,12 @@ pub(crate) async fn call(
     for _ in 0..TRIES {
         // A stub is of no use after an error: each try has its own.
         let stub = stub(env, config, operation)?;
-        match within(STORE_DEADLINE_MS, stub.fetch_with_request(request.build()?)).await {
+        match within(
+            STORE_DEADLINE_MS,
+            wire::call(stub.into_rpc(), &request.build()?),
+        )
+        .await
+        {
             Some(Ok(response)) if !is_fault(&response) => return Ok(response),
             Some(Ok(response)) => {
                 worker::console_error!("shard: status {}", response.status_code());

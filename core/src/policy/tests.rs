@@ -8,7 +8,7 @@ use super::*;
 use crate::key::KeyKind;
 use crate::proof::Origin;
 
-pub(super) fn config(name: &str, method: &str, path: &str) -> RouteConfig {
+fn config(name: &str, method: &str, path: &str) -> RouteConfig {
     RouteConfig {
         name: name.into(),
         methods: vec![method.into()],
@@ -26,10 +26,6 @@ pub(super) fn config(name: &str, method: &str, path: &str) -> RouteConfig {
         ledger_retention_s: None,
         max_body_bytes: None,
     }
-}
-
-pub(super) fn route(config: RouteConfig) -> Route {
-    Route::new(config).unwrap()
 }
 
 fn orders() -> RouteConfig {

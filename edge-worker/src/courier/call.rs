@@ -3,21 +3,26 @@
 //! Invariant: whatever is not a whole answer is [`Lost`]. A timeout stops the waiting, not the call
 //! (rule A4).
 
+use js_sys::ArrayBuffer;
 use oncegate_core::header;
 use oncegate_core::policy::HARD_TIMEOUT_MS;
 use oncegate_core::signature::Claims;
-use worker::{Date, Env, Error, Headers, Request, RequestInit, RequestRedirect, Response, Result};
+use worker::{Date, Headers, Request, Response, Result};
 
+use crate::body;
 use crate::config::Config;
 use crate::message::{self, Dispatch};
 use crate::shards::within;
-use crate::{body, origins};
+use crate::wire;
+
+/// The last status with which the platform makes an answer. Origins can send higher ones.
+pub(super) const LAST_STATUS: u16 = 599;
 
 /// The origin's whole answer.
 pub(super) struct Received {
     pub(super) status: u16,
     pub(super) headers: Headers,
-    pub(super) body: js_sys::ArrayBuffer,
+    pub(super) body: ArrayBuffer,
 }
 
 /// Why there is no whole answer.
@@ -30,20 +35,15 @@ pub(super) enum Lost {
 pub(super) async fn send(
     request: &Request,
     dispatch: &Dispatch,
-    env: &Env,
     config: &Config,
 ) -> std::result::Result<Received, Lost> {
     let call = async {
         let body = body::whole_message(request).await?;
-        let mut init = RequestInit::new();
-        init.with_method(request.method())
-            .with_headers(origin_headers(request, dispatch, config)?)
-            .with_body((body.byte_length() > 0).then(|| body.into()))
-            .with_redirect(RequestRedirect::Manual);
-        let path = dispatch.path_and_query.split('?').next();
-        let origin = config.origins.of_path(path.unwrap_or_default());
-        let url = origins::url(origin, &dispatch.path_and_query);
-        receive(origins::send(env, origin, Request::new_with_init(&url, &init)?).await?).await
+        let headers = origin_headers(request, dispatch, config)?;
+        let url = format!("{}{}", config.origin_url, dispatch.path_and_query);
+        let body = (body.byte_length() > 0).then(|| body.into());
+        let request = wire::request(&url, request.method(), headers, body)?;
+        receive(wire::fetch(&request).await?).await
     };
     match within(HARD_TIMEOUT_MS, call).await {
         Some(Ok(received)) => Ok(received),
@@ -61,12 +61,12 @@ pub(super) async fn send(
 async fn receive(response: Response) -> Result<Received> {
     let status = response.status_code();
     let headers = response.headers().clone();
-    if !(200..600).contains(&status) {
-        return Err(Error::from(format!(
-            "the origin answered with status {status}"
-        )));
-    }
     let body = body::whole_response(&response.into()).await?;
+    // What cannot be given to a client is not kept for one.
+    let body = match body::is_bodiless(status) {
+        true => ArrayBuffer::new(0),
+        false => body,
+    };
     Ok(Received {
         status,
         headers,

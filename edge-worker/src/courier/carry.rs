@@ -4,7 +4,7 @@ use oncegate_core::problem::{Code, Problem};
 use worker::{Date, Env, Request, Response, ResponseBuilder, Result};
 
 use super::SUPERSEDED;
-use super::call::{Lost, Received, send};
+use super::call::{LAST_STATUS, Lost, Received, send};
 use super::report::report;
 use super::tell::tell;
 use crate::answer::{self, Mark};
@@ -19,7 +19,7 @@ pub(super) async fn attempt(
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
-    let received = send(&request, &dispatch, env, config).await;
+    let received = send(&request, &dispatch, config).await;
     let completion = completion(&dispatch, &received)?;
     let Some(mut told) = tell(env, config, &dispatch, &completion).await? else {
         return answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000));
@@ -32,10 +32,13 @@ pub(super) async fn attempt(
     }
     let mark = Mark::new(&dispatch.operation, &dispatch.terms);
     match received {
+        Ok(received) if received.status > LAST_STATUS => {
+            mark.impassable(Date::now().as_millis(), &completed.view)
+        }
         Ok(received) => {
             let headers = headers::towards_client(&received.headers)?;
             mark.put(&headers, completed.view.state.status())?;
-            body::response(received.status, &headers, Some(&received.body))
+            body::response(received.status, &headers, &received.body)
         }
         Err(lost) => {
             let status = if matches!(lost, Lost::TimedOut) {

@@ -5,7 +5,7 @@ use oncegate_core::header;
 use oncegate_core::outcome::Outcome;
 use worker::{Error, Result};
 
-use super::call::Received;
+use super::call::{LAST_STATUS, Received};
 use crate::headers;
 use crate::message::{Reply, ToShard};
 use crate::shards::ShardRequest;
@@ -36,14 +36,16 @@ pub(super) fn report(
     ShardRequest::message(&message(reply(false)?))
 }
 
-/// Adds the answer; `None` if it is too large for a row.
+/// Adds the answer; `None` if it cannot be given again: it is too large for a row, or it cannot be given
+/// to anybody.
 fn with_answer(mut request: ShardRequest, received: &Received) -> Result<Option<ShardRequest>> {
     let kept = headers::for_replay(&received.headers)?;
     let headers: usize = kept
         .iter()
         .map(|(name, value)| name.len() + value.len())
         .sum();
-    if headers as u64 + u64::from(received.body.byte_length()) > LARGEST_STORED_BYTES {
+    let size = headers as u64 + u64::from(received.body.byte_length());
+    if size > LARGEST_STORED_BYTES || received.status > LAST_STATUS {
         return Ok(None);
     }
     for (name, value) in kept {

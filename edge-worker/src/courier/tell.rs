@@ -9,6 +9,7 @@ use worker::{Date, Delay, Env, Error, Response, Result};
 use crate::config::Config;
 use crate::message::Dispatch;
 use crate::shards::{self, ShardRequest, within};
+use crate::wire;
 
 /// The pauses before the shard is told again, in milliseconds; the last one is repeated as long as a
 /// reply is worth telling. A shard that is being replaced is back within seconds, one that is
@@ -29,7 +30,11 @@ pub(super) async fn tell(
     let mut pause_ms = 0;
     while Date::now().as_millis() - began_ms < HARD_TIMEOUT_MS {
         let stub = shards::stub(env, config, &operation)?;
-        let told = within(STORE_DEADLINE_MS, stub.fetch_with_request(message.build()?)).await;
+        let told = within(
+            STORE_DEADLINE_MS,
+            wire::call(stub.into_rpc(), &message.build()?),
+        )
+        .await;
         match told {
             Some(Ok(response)) if response.status_code() == 200 => return Ok(Some(response)),
             Some(Ok(response)) => {

@@ -7,7 +7,6 @@ use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Cancellation, Hearing, Operation, State};
 use oncegate_core::outcome::Outcome;
 use oncegate_core::problem::Code;
-use oncegate_store::Written;
 use worker::{Date, Fetcher, Request, Response, ResponseBuilder, Result};
 
 use super::{Inner, identity};
@@ -15,19 +14,18 @@ use crate::answer::{Answer, Mark};
 use crate::errand;
 use crate::message::{Cancel, Heard, Reply};
 use crate::shards::within;
-use crate::store::Found;
 use crate::waiters::News;
+use crate::wire;
 
 impl Inner {
     /// Makes a key dead, unless it is too late; says what became of it.
     pub(super) async fn cancel(self: &Rc<Self>, cancel: &Cancel) -> Result<Response> {
         let now_ms = Date::now().as_millis();
         let operation = identity(&cancel.operation)?;
-        let store = self.store(now_ms)?;
-        let Found { record, place, .. } = store.find(now_ms, &operation)?;
+        let record = self.store(now_ms)?.read(now_ms, &operation)?;
         let (record, cancellation) = Operation::cancel(record, now_ms, cancel.kind, cancel.terms);
         match cancellation {
-            Cancellation::Decided => store.write(&operation, place, record, Written::NOTHING)?,
+            Cancellation::Decided => self.store(now_ms)?.write(&operation, record, None)?,
             Cancellation::Ask(inquiry) => {
                 let config = self.config()?;
                 let call = errand::cancel(cancel, inquiry, &config)?;
@@ -43,7 +41,7 @@ impl Inner {
     async fn ask_ledger(&self, courier: Fetcher, call: Request, limit_ms: u64) {
         let (sender, receiver) = oneshot::channel();
         self.state.wait_until(async move {
-            if let Err(error) = courier.fetch_request(call).await {
+            if let Err(error) = wire::call(courier.into_rpc(), &call).await {
                 worker::console_error!("courier of a cancellation: {error}");
             }
             // Who has given up hears nothing.
@@ -55,7 +53,7 @@ impl Inner {
     /// What is said to who wanted to cancel: the operation if it is closed, else that it is open.
     fn cancelled(&self, cancel: &Cancel, operation: &Identity) -> Result<Response> {
         let now_ms = Date::now().as_millis();
-        let record = self.store(now_ms)?.find(now_ms, operation)?.record;
+        let record = self.store(now_ms)?.read(now_ms, operation)?;
         let mark = Mark::new(&cancel.operation, &cancel.terms);
         let view = record.map(|record| record.view(now_ms));
         let code = match view.map(|view| view.state) {
@@ -76,15 +74,12 @@ impl Inner {
         let now_ms = Date::now().as_millis();
         let operation = identity(&heard.operation)?;
         let store = self.store(now_ms)?;
-        let Found { record, place, .. } = store.find(now_ms, &operation)?;
+        let record = store.read(now_ms, &operation)?;
         let hearing = heard.hearing(answer.is_some());
         let closed = Operation::hear(record, now_ms, heard.kind, heard.terms, hearing);
         if let Some((record, keeps_answer)) = closed {
-            let written = Written {
-                answer: answer.as_ref().filter(|_| keeps_answer),
-                request: None,
-            };
-            store.write(&operation, place, record, written)?;
+            let stored = answer.as_ref().filter(|_| keeps_answer);
+            store.write(&operation, record, stored)?;
             self.waiters.tell(&operation, &News::Record);
         }
         Ok(ResponseBuilder::new().empty())

@@ -1,0 +1,170 @@
+// What the origin answers is what the client gets, the first time and again.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, beforeEach, test } from "node:test";
+import zlib from "node:zlib";
+
+import { startOrigin } from "../support/origin.mjs";
+import { answerRaw, call } from "../support/raw.mjs";
+import { startStack } from "../support/stack.mjs";
+
+let origin;
+let stack;
+let key;
+
+before(async () => {
+  origin = await startOrigin();
+  stack = await startStack({ origin: "none" }, origin);
+});
+after(async () => {
+  await stack?.stop();
+  await origin?.stop();
+});
+beforeEach(() => {
+  origin.clear();
+  key = randomUUID();
+});
+
+/** The same request twice: the first answer and its replay, of one call to the origin. */
+async function twice(options = {}) {
+  const first = await call(stack.gate, "/orders", { key, ...options });
+  const again = await call(stack.gate, "/orders", { key, ...options });
+  assert.equal(origin.seen.length, 1, "the origin is called once");
+  assert.equal(first.headers["idempotency-replayed"], undefined);
+  return { first, again };
+}
+
+function assertReplayed({ first, again }, bytes) {
+  assert.deepEqual([first.says, again.says], ["executed", "replayed"]);
+  assert.equal(again.headers["idempotency-replayed"], "true");
+  assert.equal(again.status, first.status);
+  for (const answer of [first, again]) {
+    assert.ok(answer.whole, "its framing is valid");
+    assert.ok(answer.bytes.equals(bytes), `${answer.says}: ${answer.bytes.length} bytes instead of ${bytes.length}`);
+  }
+}
+
+const plain = Buffer.from(JSON.stringify({ order: 17, note: "ä€😀".repeat(500) }));
+const CODINGS = {
+  gzip: zlib.gzipSync(plain),
+  br: zlib.brotliCompressSync(plain),
+  deflate: zlib.deflateSync(plain),
+  zstd: zlib.zstdCompressSync(plain),
+};
+
+for (const [coding, coded] of Object.entries(CODINGS)) {
+  test(`a ${coding} answer passes and is replayed byte by byte`, async () => {
+    origin.handle = (_, response) => {
+      response.writeHead(201, { "content-type": "application/json", "content-encoding": coding, "content-length": coded.length });
+      response.end(coded);
+    };
+    const answers = await twice({ headers: { "accept-encoding": coding } });
+    assertReplayed(answers, coded);
+    for (const answer of Object.values(answers)) assert.equal(answer.headers["content-encoding"], coding);
+    assert.equal(origin.seen[0].headers["accept-encoding"], "identity", "the origin is asked not to code it");
+  });
+
+  test(`a ${coding} answer of a path that is not protected passes byte by byte`, async () => {
+    origin.handle = (_, response) => {
+      response.writeHead(200, { "content-encoding": coding, "content-length": coded.length });
+      response.end(coded);
+    };
+    const answer = await call(stack.gate, "/page", { method: "GET", headers: { "accept-encoding": coding } });
+    assert.equal(answer.headers["content-encoding"], coding);
+    assert.ok(answer.bytes.equals(coded));
+  });
+}
+
+test("every byte value passes and is replayed", async () => {
+  const bytes = Buffer.from(Array.from({ length: 256 * 300 }, (_, index) => (index * 7 + (index >> 8)) % 256));
+  origin.handle = (_, response) => {
+    response.writeHead(200, { "content-type": "application/octet-stream", "content-length": bytes.length });
+    response.end(bytes);
+  };
+  assertReplayed(await twice(), bytes);
+});
+
+for (const status of [204, 205, 304]) {
+  test(`a ${status} has no body, the first time and again`, async () => {
+    origin.handle = (_, response) => response.writeHead(status, { etag: '"v1"', "x-own": "1" }).end();
+    const answers = await twice();
+    assertReplayed(answers, Buffer.alloc(0));
+    assert.deepEqual([answers.first.status, answers.again.headers.etag], [status, '"v1"']);
+  });
+}
+
+test("an empty 200 is empty again", async () => {
+  origin.handle = (_, response) => response.writeHead(200, { "content-length": "0" }).end();
+  assertReplayed(await twice(), Buffer.alloc(0));
+});
+
+for (const status of [301, 302, 303, 307, 308]) {
+  test(`a ${status} is passed on and not followed`, async () => {
+    const elsewhere = `${origin.url}/elsewhere`;
+    origin.handle = (_, response) => response.writeHead(status, { location: elsewhere }).end("see there");
+    const answers = await twice();
+    assertReplayed(answers, Buffer.from("see there"));
+    assert.equal(answers.first.status, status);
+    for (const answer of Object.values(answers)) assert.equal(answer.headers.location, elsewhere);
+  });
+}
+
+test("a 201 is replayed as a 201 with its Location", async () => {
+  origin.handle = (_, response) => response.writeHead(201, { location: "/orders/17", "content-type": "text/plain" }).end("made");
+  const answers = await twice();
+  assertReplayed(answers, Buffer.from("made"));
+  assert.deepEqual([answers.again.status, answers.again.headers.location], [201, "/orders/17"]);
+});
+
+test("a chunked answer is replayed with valid framing", async () => {
+  const parts = ["one", "two", "three".repeat(5_000)];
+  origin.handle = (_, response) => {
+    response.writeHead(200, { "content-type": "text/plain" });
+    parts.forEach((part) => response.write(part));
+    response.end();
+  };
+  const answers = await twice();
+  assertReplayed(answers, Buffer.from(parts.join("")));
+  const { headers } = answers.again;
+  assert.ok(!(headers["transfer-encoding"] && headers["content-length"]), "one framing, not two");
+});
+
+test("trailing header fields do not get into the body", async () => {
+  origin.handle = (_, response) => {
+    response.writeHead(200, { trailer: "x-sum", "content-type": "text/plain" });
+    response.write("body");
+    response.addTrailers({ "x-sum": "abc" });
+    response.end();
+  };
+  assertReplayed(await twice(), Buffer.from("body"));
+});
+
+test("p5 cookies and challenges come with the first answer only, each on its own line", async () => {
+  const cookies = ["a=1; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "b=2", "c=3; HttpOnly"];
+  origin.handle = (_, response) => {
+    response.writeHead(200, { "set-cookie": cookies, "www-authenticate": 'Basic realm="x"', "x-own": "1", "content-type": "text/plain" });
+    response.end("in");
+  };
+  const answers = await twice();
+  assertReplayed(answers, Buffer.from("in"));
+  assert.deepEqual(answers.first.all("set-cookie"), cookies);
+  assert.equal(answers.first.headers["www-authenticate"], 'Basic realm="x"');
+  for (const name of ["set-cookie", "www-authenticate", "x-own"]) assert.equal(answers.again.headers[name], undefined, name);
+  assert.equal(answers.again.headers["content-type"], "text/plain");
+});
+
+test("p3 an origin does not speak in the gate's name", async () => {
+  const forged = { "idempotency-status": "refused", "idempotency-replayed": "true", "oncegate-operation": "op_forged" };
+  origin.handle = (_, response) => response.writeHead(200, forged).end("x");
+  const { first } = await twice();
+  assert.equal(first.says, "executed");
+  assert.notEqual(first.headers["oncegate-operation"], "op_forged");
+});
+
+test("a status over 599 cannot be passed on, and proves nothing", async () => {
+  origin.handle = (request) => answerRaw(request, "HTTP/1.1 999 Odd\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
+  const { first, again } = await twice();
+  assert.deepEqual([first.status, first.json().code, first.says], [502, "outcome_unknown", "unknown"]);
+  assert.deepEqual([again.status, again.json().code, again.says], [409, "outcome_unknown", "unknown"]);
+});
