@@ -53,6 +53,11 @@ impl Identity {
         bytes.try_into().ok().map(Self)
     }
 
+    /// Reads the primary key of a row.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The number of the shard that holds the row.
     pub fn shard(&self) -> u16 {
         u16::from_be_bytes([self.0[0], self.0[1]]) % SHARDS

@@ -1,21 +1,20 @@
 //! The gate's answers to clients.
 
+use js_sys::ArrayBuffer;
 use oncegate_core::header;
 use oncegate_core::operation::{State, Terms, View};
 use oncegate_core::outcome::Status;
 use oncegate_core::problem::{Code, Problem};
-use worker::{EncodeBody, Headers, Response, ResponseBuilder, Result};
+use worker::{Headers, Response, ResponseBuilder, Result};
+
+use crate::body;
 
 /// The pause asked for before the same request is sent again, unless the lease ends earlier.
 const RETRY_HINT_MS: u64 = 1_000;
 const RETRY_JITTER_MS: f64 = 250.0;
 
 /// An answer that can be given to more than one request.
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
-}
+pub(crate) type Answer = oncegate_store::Answer<ArrayBuffer>;
 
 /// What every answer about an operation says of it (rule P3).
 pub(crate) struct Mark<'a> {
@@ -92,15 +91,7 @@ impl<'a> Mark<'a> {
             status
         };
         self.put(&headers, status)?;
-        // The bytes are coded as their header says already.
-        let response = ResponseBuilder::new()
-            .with_encode_body(EncodeBody::Manual)
-            .with_status(answer.status)
-            .with_headers(headers);
-        Ok(match answer.body.as_slice() {
-            [] => response.empty(),
-            body => response.fixed(body.to_vec()),
-        })
+        body::response(answer.status, &headers, answer.body.as_ref())
     }
 
     fn write(&self, problem: &Problem, view: &View) -> Result<Response> {

@@ -45,11 +45,18 @@ pub(crate) async fn whole_response(response: &web_sys::Response) -> Result<Array
 
 /// Makes a response of bytes without copying them into wasm and back. The platform must not code them
 /// as their header says: they are.
-pub(crate) fn response(status: u16, headers: &Headers, body: &ArrayBuffer) -> Result<Response> {
+pub(crate) fn response(
+    status: u16,
+    headers: &Headers,
+    body: Option<&ArrayBuffer>,
+) -> Result<Response> {
     let init = ResponseInit::new();
     init.set_status(status);
     init.set_headers(headers.as_ref());
-    let body = (body.byte_length() > 0).then(|| body.unchecked_ref::<Object>());
+    // Some statuses must not have a body, not even an empty one.
+    let body = body
+        .filter(|body| body.byte_length() > 0)
+        .map(JsCast::unchecked_ref::<Object>);
     let response = web_sys::Response::new_with_opt_buffer_source_and_init(body, &init)?;
     Ok(Response::from(response).with_encode_body(EncodeBody::Manual))
 }

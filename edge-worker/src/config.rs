@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-use oncegate_core::policy::{Policy, RouteConfig};
+use oncegate_core::policy::{OriginConfig, Origins, Place, Policy, RouteConfig};
 use oncegate_core::signature::Secrets;
 use wasm_bindgen::JsValue;
 use worker::{Env, Url};
@@ -13,7 +13,7 @@ const SHORTEST_IDENTITY_SECRET: usize = 32;
 
 /// The gate's settings.
 pub(crate) struct Config {
-    pub(crate) origin_url: String,
+    pub(crate) origins: Origins,
     pub(crate) location_hint: Option<String>,
     pub(crate) identity_secret: String,
     pub(crate) signing_secrets: Secrets,
@@ -65,14 +65,20 @@ impl Config {
         }
         let signing_secrets = Secrets::parse(&text(env, "SIGNING_SECRETS")?)
             .map_err(|reason| error("SIGNING_SECRETS", reason))?;
+        let (origins, policy) = (origins(env)?, policy(env)?);
+        for route in policy.routes() {
+            origins
+                .of_route(route)
+                .map_err(|reason| error("ORIGINS", reason))?;
+        }
         Ok(Self {
-            origin_url: origin_url(&text(env, "ORIGIN_URL")?)?,
+            origins,
             location_hint: location_hint(env)?,
             identity_secret,
             signing_secrets,
             admin_secrets: bearers(env, "ADMIN_SECRETS")?,
             cors_origins: cors_origins(env)?,
-            policy: policy(env)?,
+            policy,
         })
     }
 }
@@ -95,11 +101,42 @@ fn bearers(env: &Env, setting: &'static str) -> Result<Option<Secrets>, ConfigEr
     }
 }
 
-fn origin_url(text: &str) -> Result<String, ConfigError> {
+/// The table of origins. A binding that is missing would be found out by the first purchase.
+fn origins(env: &Env) -> Result<Origins, ConfigError> {
+    let default = match env.var("ORIGIN_URL") {
+        Ok(url) => Some(Place::Url(bare_origin("ORIGIN_URL", &url.to_string())?)),
+        Err(_) => None,
+    };
+    let entries: Vec<OriginConfig> = match json(env, "ORIGINS") {
+        Some(json) => serde_json::from_str(&json).map_err(|reason| error("ORIGINS", reason))?,
+        None => Vec::new(),
+    };
+    let entries: Result<Vec<_>, _> = entries.into_iter().map(|entry| reach(env, entry)).collect();
+    Origins::new(entries?, default).map_err(|reason| error("ORIGINS", reason))
+}
+
+fn reach(env: &Env, entry: OriginConfig) -> Result<OriginConfig, ConfigError> {
+    if let Some(binding) = &entry.service {
+        env.service(binding).map_err(|_| {
+            let reason = format!(
+                "origin '{}': there is no service binding {binding}",
+                entry.path
+            );
+            error("ORIGINS", reason)
+        })?;
+    }
+    let url = entry
+        .url
+        .map(|url| bare_origin("ORIGINS", &url))
+        .transpose()?;
+    Ok(OriginConfig { url, ..entry })
+}
+
+fn bare_origin(setting: &'static str, text: &str) -> Result<String, ConfigError> {
     let wrong = || {
         error(
-            "ORIGIN_URL",
-            "must be http(s)://host[:port] and nothing more",
+            setting,
+            format!("'{text}' is not http(s)://host[:port] and nothing more"),
         )
     };
     let url = Url::parse(text).map_err(|_| wrong())?;

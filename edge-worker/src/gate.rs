@@ -50,18 +50,25 @@ async fn answer(arrived: &Arrived, env: &Env, config: &Config) -> Result<Answere
                 shards::call(env, config, &operation, &request).await
             }
             Checked::Problem(problem) => answer::problem(&problem),
-            Checked::Unkeyed(body) => return pass(arrived, body.map(Into::into), config).await,
+            Checked::Unkeyed(body) => {
+                return pass(arrived, body.map(Into::into), env, config).await;
+            }
         },
         Match::Unprotected => {
             let body = arrived.request.inner().body();
-            return pass(arrived, body.map(Into::into), config).await;
+            return pass(arrived, body.map(Into::into), env, config).await;
         }
     };
     response.map(Answered::Gate)
 }
 
-async fn pass(arrived: &Arrived, body: Option<JsValue>, config: &Config) -> Result<Answered> {
-    proxy::pass(arrived, body, config)
+async fn pass(
+    arrived: &Arrived,
+    body: Option<JsValue>,
+    env: &Env,
+    config: &Config,
+) -> Result<Answered> {
+    proxy::pass(arrived, body, env, config)
         .await
         .map(Answered::Origin)
 }

@@ -26,6 +26,7 @@ mod errand;
 mod gate;
 mod headers;
 mod message;
+mod origins;
 mod protect;
 mod proxy;
 mod shard;

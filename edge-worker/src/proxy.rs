@@ -2,22 +2,24 @@
 
 use oncegate_core::problem::{Code, Problem};
 use wasm_bindgen::JsValue;
-use worker::{Method, Response, Result};
+use worker::{Env, Method, Response, Result};
 
 use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::{answer, headers, wire};
+use crate::{answer, headers, origins, wire};
 
 /// Passes a request on, with this body: a stream, or bytes.
 pub(crate) async fn pass(
     arrived: &Arrived,
     body: Option<JsValue>,
+    env: &Env,
     config: &Config,
 ) -> Result<Response> {
     let headers = headers::towards_origin(arrived, false)?;
-    let url = format!("{}{}", config.origin_url, arrived.path_and_query);
+    let origin = config.origins.of_path(arrived.url.path());
+    let url = origins::url(origin, &arrived.path_and_query);
     let request = wire::request(&url, arrived.method.clone(), headers, body)?;
-    match wire::fetch(&request).await {
+    match origins::send(env, origin, &request).await {
         Ok(response) => Ok(response),
         Err(error) => {
             worker::console_error!("proxy: {error}");

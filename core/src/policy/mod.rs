@@ -3,6 +3,8 @@
 //! The policy is read once, when the gate starts; a policy that could be misread does not start.
 //! Every error names the route and the field.
 
+mod error;
+mod origins;
 mod path;
 mod route;
 mod source;
@@ -10,8 +12,10 @@ mod source;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
+use self::error::Fault;
+pub use self::error::PolicyError;
+pub use self::origins::{OriginConfig, Origins, Place};
 use self::path::canonical;
 pub use self::route::{HARD_TIMEOUT_MS, KeyUse, OWN_PREFIX, Route, RouteConfig, STORE_DEADLINE_MS};
 pub use self::source::{Asked, FingerprintMode, KeyFault, KeyFrom, MissingKey};
@@ -41,25 +45,6 @@ pub enum Match<'a> {
     Unprotected,
 }
 
-/// Why a policy cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PolicyError {
-    route: String,
-    field: &'static str,
-    reason: String,
-}
-
-impl fmt::Display for PolicyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.route.is_empty() {
-            write!(f, "route '{}': ", self.route)?;
-        }
-        write!(f, "{} {}", self.field, self.reason)
-    }
-}
-
-impl core::error::Error for PolicyError {}
-
 impl Policy {
     /// Checks the routes, each and against each other.
     ///
@@ -72,25 +57,24 @@ impl Policy {
             .map(Route::new)
             .collect::<Result<Vec<_>, _>>()?;
         if routes.is_empty() {
-            return Err(PolicyError {
-                route: String::new(),
-                field: "routes",
-                reason: "are missing; without one, every request passes unprotected".into(),
-            });
+            let reason = "are missing; without one, every request passes unprotected";
+            return Err(Fault::new("routes", reason).at(String::new()));
         }
         for (index, route) in routes.iter().enumerate() {
             if let Some(earlier) = routes[..index]
                 .iter()
                 .find(|earlier| earlier.overlaps(route))
             {
-                return Err(PolicyError {
-                    route: route.name.clone(),
-                    field: "path",
-                    reason: format!("matches requests that route '{}' matches too", earlier.name),
-                });
+                let reason = format!("matches requests that route '{}' matches too", earlier.name);
+                return Err(Fault::new("path", reason).at(route.place()));
             }
         }
         Ok(Self { routes })
+    }
+
+    /// Every route, in the order of the configuration.
+    pub fn routes(&self) -> &[Route] {
+        &self.routes
     }
 
     /// The route of that name; without a name, the only route there is.

@@ -1,5 +1,8 @@
 //! Paths: the patterns of routes, and the spellings that an origin might take for the same path
 //! (rule K5).
+//!
+//! A pattern matches a path *exactly*, as it is spelled, or *may match* it: an origin that reads paths
+//! leniently could take it for one that the pattern matches. Only the first kind is served.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,6 +12,14 @@ use alloc::vec::Vec;
 pub(super) struct Pattern {
     exact: Vec<Segment>,
     loose: Vec<Segment>,
+    case: Case,
+}
+
+/// Whether an origin tells `/Orders` from `/orders`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Case {
+    Counts,
+    Ignored,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +31,7 @@ enum Segment {
 
 impl Pattern {
     /// Reads a pattern; the error says what is wrong with it.
-    pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
+    pub(super) fn parse(text: &str, case: Case) -> Result<Self, &'static str> {
         if !text.starts_with('/') {
             return Err("must begin with '/'");
         }
@@ -35,7 +46,8 @@ impl Pattern {
             Some(index) if index + 1 < exact.len() => Err("'*' may only be the last segment"),
             _ => Ok(Self {
                 exact,
-                loose: segments(&loose(text)),
+                loose: segments(&loose(text, case)),
+                case,
             }),
         }
     }
@@ -47,7 +59,26 @@ impl Pattern {
 
     /// Whether an origin could read `path` as one that the pattern matches.
     pub(super) fn may_match(&self, path: &str) -> bool {
-        matches(&self.loose, &loose(path))
+        matches(&self.loose, &loose(path, self.case))
+    }
+
+    /// Whether every path is matched.
+    pub(super) fn is_everything(&self) -> bool {
+        self.exact == [Segment::Rest]
+    }
+
+    /// Whether every path that `other` matches is matched.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        let ends_alike = self.exact.len() == other.exact.len();
+        let mut pairs = self.exact.iter().zip(&other.exact);
+        let decided = pairs.find_map(|pair| match pair {
+            (Segment::Rest, _) => Some(true),
+            (_, Segment::Rest) => Some(false),
+            (Segment::Any(_), _) => None,
+            (Segment::Literal(one), Segment::Literal(two)) if one == two => None,
+            (Segment::Literal(_), _) => Some(false),
+        });
+        decided.unwrap_or(ends_alike)
     }
 
     /// Whether a segment is called `name`.
@@ -68,10 +99,13 @@ impl Pattern {
 
     /// Whether some path matches both patterns.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
+        let both_tell = self.case == Case::Counts && other.case == Case::Counts;
+        let same =
+            |one: &str, two: &str| one == two || (!both_tell && one.eq_ignore_ascii_case(two));
         let mut pairs = self.loose.iter().zip(&other.loose);
         let diverge = pairs.find_map(|pair| match pair {
             (Segment::Rest, _) | (_, Segment::Rest) => Some(true),
-            (Segment::Literal(one), Segment::Literal(two)) if one != two => Some(false),
+            (Segment::Literal(one), Segment::Literal(two)) if !same(one, two) => Some(false),
             _ => None,
         });
         diverge.unwrap_or(self.loose.len() == other.loose.len())
@@ -113,11 +147,14 @@ pub(super) fn canonical(path: &str) -> String {
 }
 
 /// The form in which the most lenient origin may read a path: everything decoded, control
-/// characters gone, letters in lower case. Bytes stand for themselves, whatever text they spell.
-fn loose(path: &str) -> String {
+/// characters gone, letters in lower case unless case counts. Bytes stand for themselves, whatever
+/// text they spell.
+fn loose(path: &str, case: Case) -> String {
     let mut text = decode(path.as_bytes(), |_| true);
     text.retain(|character| !character.is_control());
-    text.make_ascii_lowercase();
+    if case == Case::Ignored {
+        text.make_ascii_lowercase();
+    }
     join(&text)
 }
 
@@ -186,7 +223,7 @@ mod tests {
 
     #[track_caller]
     fn pattern(text: &str) -> Pattern {
-        Pattern::parse(text).unwrap()
+        Pattern::parse(text, Case::Ignored).unwrap()
     }
 
     #[test]
@@ -267,9 +304,35 @@ mod tests {
     }
 
     #[test]
+    fn k5_where_case_counts_another_case_is_another_path() {
+        let exact = |text| Pattern::parse(text, Case::Counts).unwrap();
+        assert!(!exact("/orders").may_match("/Orders"));
+        assert!(exact("/Orders").matches("/Orders"));
+        assert!(exact("/orders").may_match("/orders/"));
+        assert!(!exact("/a").overlaps(&exact("/A")));
+        assert!(exact("/a").overlaps(&pattern("/A")) && pattern("/A").overlaps(&exact("/a")));
+    }
+
+    #[test]
+    fn a_pattern_covers_what_it_matches_more_of() {
+        for (one, two) in [
+            ("/*", "/a/:b"),
+            ("/a/*", "/a/b"),
+            ("/a/*", "/a/b/*"),
+            ("/:x", "/a"),
+        ] {
+            assert!(pattern(one).covers(&pattern(two)), "{one} {two}");
+            assert!(!pattern(two).covers(&pattern(one)), "{two} {one}");
+        }
+        assert!(pattern("/a/:x").covers(&pattern("/a/:y")));
+        assert!(!pattern("/a").covers(&pattern("/a/b")));
+        assert!(pattern("/*").is_everything() && !pattern("/:a").is_everything());
+    }
+
+    #[test]
     fn a_pattern_is_canonical() {
         for text in ["orders", "/orders/", "/a//b", "/a/../b", "/a;b", "/*/a"] {
-            assert!(Pattern::parse(text).is_err(), "{text}");
+            assert!(Pattern::parse(text, Case::Ignored).is_err(), "{text}");
         }
     }
 }

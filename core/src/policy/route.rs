@@ -1,12 +1,13 @@
 //! One protected route: its settings, checked.
 
-use alloc::string::{String, ToString};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::Deserialize;
 
-use super::PolicyError;
-use super::path::Pattern;
+use super::error::{Fault, PolicyError};
+use super::path::{Case, Pattern};
 use super::source::{BodyMode, FingerprintMode, KeyFrom, KeySource};
 use crate::operation::Terms;
 use crate::proof::Origin;
@@ -110,13 +111,10 @@ pub enum KeyUse {
 
 impl Route {
     pub(super) fn new(config: RouteConfig) -> Result<Self, PolicyError> {
-        let name = config.name.clone();
-        let error = |field, reason: &str| PolicyError {
-            route: name.clone(),
-            field,
-            reason: reason.to_string(),
-        };
-        let pattern = Pattern::parse(&config.path).map_err(|reason| error("path", reason))?;
+        let place = place(&config.name);
+        let error = |field, reason: &str| Fault::new(field, reason).at(place.clone());
+        let pattern =
+            Pattern::parse(&config.path, Case::Ignored).map_err(|reason| error("path", reason))?;
         if config.path.starts_with(OWN_PREFIX) {
             return Err(error("path", "is the gate's own"));
         }
@@ -207,6 +205,11 @@ impl Route {
         }
     }
 
+    /// How errors call it.
+    pub(super) fn place(&self) -> String {
+        place(&self.name)
+    }
+
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         self.pattern.overlaps(&other.pattern)
             && self
@@ -214,4 +217,8 @@ impl Route {
                 .iter()
                 .any(|method| other.methods.contains(method))
     }
+}
+
+fn place(name: &str) -> String {
+    format!("route '{name}'")
 }

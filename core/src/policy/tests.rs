@@ -8,7 +8,7 @@ use super::*;
 use crate::key::KeyKind;
 use crate::proof::Origin;
 
-fn config(name: &str, method: &str, path: &str) -> RouteConfig {
+pub(super) fn config(name: &str, method: &str, path: &str) -> RouteConfig {
     RouteConfig {
         name: name.into(),
         methods: vec![method.into()],
@@ -26,6 +26,10 @@ fn config(name: &str, method: &str, path: &str) -> RouteConfig {
         ledger_retention_s: None,
         max_body_bytes: None,
     }
+}
+
+pub(super) fn route(config: RouteConfig) -> Route {
+    Route::new(config).unwrap()
 }
 
 fn orders() -> RouteConfig {

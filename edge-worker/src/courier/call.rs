@@ -7,13 +7,12 @@ use js_sys::ArrayBuffer;
 use oncegate_core::header;
 use oncegate_core::policy::HARD_TIMEOUT_MS;
 use oncegate_core::signature::Claims;
-use worker::{Date, Headers, Request, Response, Result};
+use worker::{Date, Env, Headers, Request, Response, Result};
 
-use crate::body;
 use crate::config::Config;
 use crate::message::{self, Dispatch};
 use crate::shards::within;
-use crate::wire;
+use crate::{body, origins, wire};
 
 /// The last status with which the platform makes an answer. Origins can send higher ones.
 pub(super) const LAST_STATUS: u16 = 599;
@@ -35,15 +34,18 @@ pub(super) enum Lost {
 pub(super) async fn send(
     request: &Request,
     dispatch: &Dispatch,
+    env: &Env,
     config: &Config,
 ) -> std::result::Result<Received, Lost> {
     let call = async {
         let body = body::whole_message(request).await?;
         let headers = origin_headers(request, dispatch, config)?;
-        let url = format!("{}{}", config.origin_url, dispatch.path_and_query);
+        let path = dispatch.path_and_query.split('?').next();
+        let origin = config.origins.of_path(path.unwrap_or_default());
+        let url = origins::url(origin, &dispatch.path_and_query);
         let body = (body.byte_length() > 0).then(|| body.into());
         let request = wire::request(&url, request.method(), headers, body)?;
-        receive(wire::fetch(&request).await?).await
+        receive(origins::send(env, origin, &request).await?).await
     };
     match within(HARD_TIMEOUT_MS, call).await {
         Some(Ok(received)) => Ok(received),

@@ -16,7 +16,7 @@ pub(super) async fn ask(
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
-    if let Ok(received) = send(&request, &dispatch, config).await {
+    if let Ok(received) = send(&request, &dispatch, env, config).await {
         let heard = report(&received, |reply| {
             ToShard::Hear(Heard {
                 operation: dispatch.operation.clone(),

@@ -19,7 +19,7 @@ pub(super) async fn attempt(
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
-    let received = send(&request, &dispatch, config).await;
+    let received = send(&request, &dispatch, env, config).await;
     let completion = completion(&dispatch, &received)?;
     let Some(mut told) = tell(env, config, &dispatch, &completion).await? else {
         return answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000));
@@ -38,7 +38,7 @@ pub(super) async fn attempt(
         Ok(received) => {
             let headers = headers::towards_client(&received.headers)?;
             mark.put(&headers, completed.view.state.status())?;
-            body::response(received.status, &headers, &received.body)
+            body::response(received.status, &headers, Some(&received.body))
         }
         Err(lost) => {
             let status = if matches!(lost, Lost::TimedOut) {

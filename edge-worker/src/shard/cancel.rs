@@ -7,6 +7,7 @@ use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Cancellation, Hearing, Operation, State};
 use oncegate_core::outcome::Outcome;
 use oncegate_core::problem::Code;
+use oncegate_store::Written;
 use worker::{Date, Fetcher, Request, Response, ResponseBuilder, Result};
 
 use super::{Inner, identity};
@@ -14,6 +15,7 @@ use crate::answer::{Answer, Mark};
 use crate::errand;
 use crate::message::{Cancel, Heard, Reply};
 use crate::shards::within;
+use crate::store::Found;
 use crate::waiters::News;
 use crate::wire;
 
@@ -22,10 +24,11 @@ impl Inner {
     pub(super) async fn cancel(self: &Rc<Self>, cancel: &Cancel) -> Result<Response> {
         let now_ms = Date::now().as_millis();
         let operation = identity(&cancel.operation)?;
-        let record = self.store(now_ms)?.read(now_ms, &operation)?;
+        let store = self.store(now_ms)?;
+        let Found { record, place, .. } = store.find(now_ms, &operation)?;
         let (record, cancellation) = Operation::cancel(record, now_ms, cancel.kind, cancel.terms);
         match cancellation {
-            Cancellation::Decided => self.store(now_ms)?.write(&operation, record, None)?,
+            Cancellation::Decided => store.write(&operation, place, record, Written::NOTHING)?,
             Cancellation::Ask(inquiry) => {
                 let config = self.config()?;
                 let call = errand::cancel(cancel, inquiry, &config)?;
@@ -53,7 +56,7 @@ impl Inner {
     /// What is said to who wanted to cancel: the operation if it is closed, else that it is open.
     fn cancelled(&self, cancel: &Cancel, operation: &Identity) -> Result<Response> {
         let now_ms = Date::now().as_millis();
-        let record = self.store(now_ms)?.read(now_ms, operation)?;
+        let record = self.store(now_ms)?.find(now_ms, operation)?.record;
         let mark = Mark::new(&cancel.operation, &cancel.terms);
         let view = record.map(|record| record.view(now_ms));
         let code = match view.map(|view| view.state) {
@@ -74,12 +77,15 @@ impl Inner {
         let now_ms = Date::now().as_millis();
         let operation = identity(&heard.operation)?;
         let store = self.store(now_ms)?;
-        let record = store.read(now_ms, &operation)?;
+        let Found { record, place, .. } = store.find(now_ms, &operation)?;
         let hearing = heard.hearing(answer.is_some());
         let closed = Operation::hear(record, now_ms, heard.kind, heard.terms, hearing);
         if let Some((record, keeps_answer)) = closed {
-            let stored = answer.as_ref().filter(|_| keeps_answer);
-            store.write(&operation, record, stored)?;
+            let written = Written {
+                answer: answer.as_ref().filter(|_| keeps_answer),
+                request: None,
+            };
+            store.write(&operation, place, record, written)?;
             self.waiters.tell(&operation, &News::Record);
         }
         Ok(ResponseBuilder::new().empty())

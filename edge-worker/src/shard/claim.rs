@@ -4,17 +4,18 @@ use std::rc::Rc;
 
 use futures_channel::oneshot;
 use oncegate_core::header;
-use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Admission, Operation};
 use oncegate_core::problem::Code;
+use oncegate_store::Written;
 use worker::{Date, Error, Fetcher, Request, Response, Result};
 
 use super::{Inner, identity};
-use crate::answer::Mark;
+use crate::answer::{Answer, Mark};
 use crate::courier::SUPERSEDED;
 use crate::errand;
 use crate::message::{Claim, Completion, Reply};
 use crate::shards::within;
+use crate::store::Found;
 use crate::waiters::News;
 use crate::wire;
 
@@ -33,15 +34,21 @@ impl Inner {
     ) -> Result<Response> {
         let now_ms = Date::now().as_millis();
         let operation = identity(&claim.operation)?;
-        let record = self.store(now_ms)?.read(now_ms, &operation)?;
-        let (record, admission) =
-            Operation::arrive(record, now_ms, claim.kind, claim.terms, claim.fingerprint);
+        let store = self.store(now_ms)?;
+        let found = store.find(now_ms, &operation)?;
+        let (record, admission) = Operation::arrive(
+            found.record,
+            now_ms,
+            claim.kind,
+            claim.terms,
+            claim.fingerprint,
+        );
         match admission {
             Admission::Dispatch(attempt) => {
                 // What can fail comes before the write: a row that says "dispatched" must be true.
                 let (courier, config) = (self.courier()?, self.config()?);
                 let call = errand::attempt(request, claim, attempt, record.terms(), &config)?;
-                self.store(now_ms)?.write(&operation, record, None)?;
+                store.write(&operation, found.place, record, Written::NOTHING)?;
                 let answer = self.dispatch(courier, call, claim, attempt);
                 match within(claim.client_timeout_ms, answer).await {
                     Some(Ok(response)) => Ok(response),
@@ -58,7 +65,12 @@ impl Inner {
                 }
             }
             Admission::Replay | Admission::Turn(_) => {
-                self.answer(now_ms, claim, &operation, &record, admission, Asker::Waiter)
+                let told = Told {
+                    record: &record,
+                    answer: found.answer.as_ref(),
+                    admission,
+                };
+                answer_from(now_ms, claim, told, Asker::Waiter)
             }
         }
     }
@@ -100,42 +112,50 @@ impl Inner {
     fn record_answer(&self, claim: &Claim, asker: Asker) -> Result<Response> {
         let now_ms = Date::now().as_millis();
         let operation = identity(&claim.operation)?;
-        let record = self
-            .store(now_ms)?
-            .read(now_ms, &operation)?
-            .ok_or_else(|| Error::from("an operation without a record"))?;
+        let Found { record, answer, .. } = self.store(now_ms)?.find(now_ms, &operation)?;
+        let record = record.ok_or_else(|| Error::from("an operation without a record"))?;
         let (_, admission) = record.clone().admit(now_ms, claim.fingerprint);
-        self.answer(now_ms, claim, &operation, &record, admission, asker)
-    }
-
-    fn answer(
-        &self,
-        now_ms: u64,
-        claim: &Claim,
-        operation: &Identity,
-        record: &Operation,
-        admission: Admission,
-        asker: Asker,
-    ) -> Result<Response> {
-        let mark = Mark::new(&claim.operation, record.terms());
-        let view = record.view(now_ms);
-        let code = match admission {
-            // What is on record may be another request's: of this one nothing is known.
-            Admission::Dispatch(_) => {
-                let unsent = view.of_unsent();
-                return mark.problem(now_ms, Code::OutcomeUnknown, &unsent);
-            }
-            Admission::Replay => {
-                let answer = self.store(now_ms)?.answer(operation)?;
-                return mark.again(&answer, view.state.status());
-            }
-            Admission::Turn(turn) => Code::from(turn),
-            Admission::Wait { .. } => Code::InProgress,
+        let told = Told {
+            record: &record,
+            answer: answer.as_ref(),
+            admission,
         };
-        match (code, asker) {
-            (Code::OutcomeUnknown, Asker::First) => mark.lost(now_ms, 502, &view),
-            _ => mark.problem(now_ms, code, &view),
+        answer_from(now_ms, claim, told, asker)
+    }
+}
+
+/// What a request is answered from.
+struct Told<'a> {
+    record: &'a Operation,
+    answer: Option<&'a Answer>,
+    admission: Admission,
+}
+
+fn answer_from(now_ms: u64, claim: &Claim, told: Told<'_>, asker: Asker) -> Result<Response> {
+    let Told {
+        record,
+        answer,
+        admission,
+    } = told;
+    let mark = Mark::new(&claim.operation, record.terms());
+    let view = record.view(now_ms);
+    let code = match admission {
+        // What is on record may be another request's: of this one nothing is known.
+        Admission::Dispatch(_) => {
+            let unsent = view.of_unsent();
+            return mark.problem(now_ms, Code::OutcomeUnknown, &unsent);
         }
+        Admission::Replay => {
+            let answer =
+                answer.ok_or_else(|| Error::from("a record without the answer it speaks of"))?;
+            return mark.again(answer, view.state.status());
+        }
+        Admission::Turn(turn) => Code::from(turn),
+        Admission::Wait { .. } => Code::InProgress,
+    };
+    match (code, asker) {
+        (Code::OutcomeUnknown, Asker::First) => mark.lost(now_ms, 502, &view),
+        _ => mark.problem(now_ms, code, &view),
     }
 }
 

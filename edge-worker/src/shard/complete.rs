@@ -4,11 +4,13 @@ use std::rc::Rc;
 
 use oncegate_core::operation::{Settling, State};
 use oncegate_core::proof;
+use oncegate_store::Written;
 use worker::{Date, Error, Result};
 
 use super::{Inner, identity};
 use crate::answer::Answer;
 use crate::message::{Completed, Completion, Reply};
+use crate::store::Found;
 use crate::waiters::News;
 
 impl Inner {
@@ -21,9 +23,8 @@ impl Inner {
         let now_ms = Date::now().as_millis();
         let operation = identity(&completion.operation)?;
         let store = self.store(now_ms)?;
-        let record = store
-            .read(now_ms, &operation)?
-            .ok_or_else(|| Error::from("a completion without a record"))?;
+        let Found { record, place, .. } = store.find(now_ms, &operation)?;
+        let record = record.ok_or_else(|| Error::from("a completion without a record"))?;
         let settling = completion.settling(answer.is_some());
         let (record, settled) = record.settle(now_ms, settling);
         let (view, fingerprint) = (record.view(now_ms), record.fingerprint());
@@ -31,8 +32,11 @@ impl Inner {
             let reference = &completion.operation;
             worker::console_error!("{reference}: executed, although it was said not to be");
         }
-        let stored = answer.as_ref().filter(|_| settled.store);
-        store.write(&operation, record, stored)?;
+        let written = Written {
+            answer: answer.as_ref().filter(|_| settled.store),
+            request: None,
+        };
+        store.write(&operation, place, record, written)?;
         if view.state != State::Dispatched {
             let news = match (answer, fingerprint) {
                 (Some(answer), Some(fingerprint)) if settled.share => {

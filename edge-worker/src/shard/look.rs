@@ -10,7 +10,7 @@ impl Inner {
     pub(super) fn look(&self, reference: String) -> Result<Response> {
         let now_ms = Date::now().as_millis();
         let operation = identity(&reference)?;
-        let record = self.store(now_ms)?.read(now_ms, &operation)?;
+        let record = self.store(now_ms)?.find(now_ms, &operation)?.record;
         let record = record.filter(|record| !record.is_expired(now_ms));
         let seen = Seen::new(reference, record.map(|record| record.view(now_ms)));
         ResponseBuilder::new()

@@ -19,10 +19,10 @@ use worker::{
 
 use crate::answer::Answer;
 use crate::config::Config;
-use crate::headers;
 use crate::message::{self, Reply, ToShard};
-use crate::store::Store;
+use crate::store::{self, Store};
 use crate::waiters::Waiters;
+use crate::{body, headers};
 
 /// The Durable Object.
 #[durable_object]
@@ -51,17 +51,17 @@ impl DurableObject for Shard {
         }))
     }
 
-    async fn fetch(&self, mut request: Request) -> Result<Response> {
+    async fn fetch(&self, request: Request) -> Result<Response> {
         match message::read(request.headers())? {
             ToShard::Claim(claim) => self.0.claim(&request, &claim).await,
             ToShard::Complete(completion) => {
-                let answer = received(&mut request, &completion.reply).await?;
+                let answer = received(&request, &completion.reply).await?;
                 let completed = self.0.complete(&completion, answer)?;
                 ResponseBuilder::new().from_json(&completed)
             }
             ToShard::Cancel(cancel) => self.0.cancel(&cancel).await,
             ToShard::Hear(heard) => {
-                let answer = received(&mut request, &heard.reply).await?;
+                let answer = received(&request, &heard.reply).await?;
                 self.0.hear(&heard, answer)
             }
             ToShard::Look(look) => self.0.look(look.operation),
@@ -82,7 +82,7 @@ impl Inner {
         if let Some(store) = self.store.get() {
             return Ok(store);
         }
-        let store = Store::open(&self.state.storage(), now_ms)?;
+        let store = store::open(&self.state.storage(), now_ms)?;
         Ok(self.store.get_or_init(|| store))
     }
 }
@@ -92,7 +92,7 @@ fn identity(reference: &str) -> Result<Identity> {
 }
 
 /// The answer that a completion carries, if it is to be stored.
-async fn received(request: &mut Request, reply: &Reply) -> Result<Option<Answer>> {
+async fn received(request: &Request, reply: &Reply) -> Result<Option<Answer>> {
     let Reply::Answered {
         status,
         storable: true,
@@ -101,10 +101,10 @@ async fn received(request: &mut Request, reply: &Reply) -> Result<Option<Answer>
     else {
         return Ok(None);
     };
-    let body = request.bytes().await?;
+    let body = body::whole_message(request).await?;
     Ok(Some(Answer {
         status,
         headers: headers::for_replay(request.headers())?,
-        body,
+        body: (body.byte_length() > 0).then_some(body),
     }))
 }

@@ -38,6 +38,8 @@ pub(crate) enum Part {
     Types,
     /// The SDK's package, in Node and in Chromium
     Sdk,
+    /// The gate's objects and their storage, from inside workerd
+    Workerd,
     /// Origin and gate over HTTP, from Node
     Gate,
     /// The page in Chromium
@@ -120,6 +122,7 @@ impl Part {
                 "sdk/tests",
                 Some(crate::setup::chromium(project)?),
             ),
+            Self::Workerd => node::workerd(project, tools),
             Self::Gate => node::tests(project, tools, "tests/gate", None),
             Self::Browser => node::tests(
                 project,

@@ -9,6 +9,7 @@ use super::tally::Tally;
 use crate::build;
 use crate::project::Project;
 use crate::setup::Tools;
+use crate::stack::offline;
 
 /// All tests of a folder, one file after the other: each starts a stack of its own.
 pub(super) fn tests(
@@ -27,6 +28,17 @@ pub(super) fn tests(
         node.env("ONCEGATE_CHROMIUM", browser);
     }
     count(&mut node)
+}
+
+/// The tests that run inside workerd, beside the gate as built.
+pub(super) fn workerd(project: &Project, tools: &Tools) -> Result<Tally> {
+    build::all(project, tools)?;
+    let mut vitest = tools.npm_command("vitest");
+    vitest
+        .args(["run", "--config", "tests/workerd/vitest.config.mjs"])
+        .current_dir(project.root());
+    offline(&mut vitest);
+    count(&mut vitest)
 }
 
 /// The type tests of the SDK's package, against the package as built.

@@ -29,7 +29,7 @@ impl Tally {
         }
     }
 
-    /// Adds what a line of `cargo test`, the wasm test runner or `node --test` counts; other lines count nothing.
+    /// Adds what a line of `cargo test`, the wasm test runner, `node --test` or vitest counts; other lines count nothing.
     pub(super) fn read(&mut self, line: &str) {
         if let Some(result) = line.trim().strip_prefix("test result: ") {
             self.passed += number_before(result, " passed");
@@ -39,6 +39,11 @@ impl Tally {
         if let Some(summary) = line.trim().strip_prefix("ℹ ") {
             self.passed += number_after(summary, "pass ");
             self.failed += number_after(summary, "fail ");
+        }
+        // Vitest's summary: `Tests  1 failed | 12 passed (13)`.
+        if let Some(summary) = line.trim().strip_prefix("Tests  ") {
+            self.passed += number_before(summary, " passed");
+            self.failed += number_before(summary, " failed");
         }
     }
 }
@@ -104,6 +109,21 @@ mod tests {
                 failed: 1
             }
         );
+    }
+
+    #[test]
+    fn vitests_summary_is_read_and_its_files_are_not() {
+        let output =
+            " Test Files  1 failed | 2 passed (3)\n      Tests  3 failed | 21 passed (24)\n";
+        assert_eq!(
+            tally(output),
+            Tally {
+                passed: 21,
+                failed: 3
+            }
+        );
+        assert_eq!(tally("      Tests  4 passed (4)\n").passed, 4);
+        assert_eq!(tally("      Tests  no tests\n"), Tally::default());
     }
 
     #[test]

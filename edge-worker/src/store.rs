@@ -1,0 +1,148 @@
+//! A Durable Object's SQLite as the store's [`Database`]. Bodies stay in JavaScript.
+
+use std::cell::RefCell;
+use std::panic::AssertUnwindSafe;
+
+use js_sys::{Array, ArrayBuffer, Uint8Array};
+use oncegate_store::{Database, Fault, Row, Value};
+use wasm_bindgen::prelude::*;
+use worker::{Error, Result, Storage};
+
+#[wasm_bindgen]
+extern "C" {
+    type ObjectStorage;
+
+    #[wasm_bindgen(method, getter)]
+    fn sql(this: &ObjectStorage) -> Sql;
+
+    #[wasm_bindgen(method, catch, js_name = transactionSync)]
+    fn transaction_sync(
+        this: &ObjectStorage,
+        closure: &mut dyn FnMut() -> std::result::Result<(), JsValue>,
+    ) -> std::result::Result<(), JsValue>;
+
+    type Sql;
+
+    #[wasm_bindgen(method, catch, variadic)]
+    fn exec(this: &Sql, statement: &str, values: &Array) -> std::result::Result<Cursor, JsValue>;
+
+    type Cursor;
+
+    #[wasm_bindgen(method, catch)]
+    fn raw(this: &Cursor) -> std::result::Result<RawRows, JsValue>;
+
+    type RawRows;
+
+    #[wasm_bindgen(method, catch, js_name = toArray)]
+    fn to_array(this: &RawRows) -> std::result::Result<Array, JsValue>;
+}
+
+/// The store of a shard.
+pub(crate) type Store = oncegate_store::Store<Rows>;
+/// What there is of an operation.
+pub(crate) type Found = oncegate_store::Found<ArrayBuffer>;
+
+/// An object's SQLite.
+pub(crate) struct Rows {
+    storage: ObjectStorage,
+    sql: Sql,
+}
+
+impl Rows {
+    pub(crate) fn new(storage: &Storage) -> Self {
+        let storage: ObjectStorage = AsRef::<JsValue>::as_ref(storage.as_raw())
+            .clone()
+            .unchecked_into();
+        let sql = storage.sql();
+        Self { storage, sql }
+    }
+}
+
+impl Database for Rows {
+    type Bytes = ArrayBuffer;
+    type Error = StoreError;
+
+    fn run(
+        &self,
+        statement: &str,
+        values: Vec<Value<ArrayBuffer>>,
+    ) -> std::result::Result<Vec<Row<ArrayBuffer>>, StoreError> {
+        let bound: Array = values.into_iter().map(to_js).collect();
+        let cursor = self.sql.exec(statement, &bound)?;
+        let rows = cursor.raw()?.to_array()?;
+        rows.iter()
+            .map(|row| Array::from(&row).iter().map(from_js).collect())
+            .collect()
+    }
+
+    fn atomically(
+        &self,
+        work: &mut dyn FnMut() -> std::result::Result<(), StoreError>,
+    ) -> std::result::Result<(), StoreError> {
+        // A panic in it undoes the transaction with it.
+        let work = AssertUnwindSafe(RefCell::new(work));
+        self.storage
+            .transaction_sync(&mut || Ok((work.borrow_mut())().map_err(|error| error.0)?))
+            .map_err(StoreError::from)
+    }
+
+    fn id(bytes: &ArrayBuffer) -> Option<[u8; 32]> {
+        let bytes = Uint8Array::new(bytes);
+        let mut id = [0; 32];
+        (bytes.length() == 32).then(|| {
+            bytes.copy_to(&mut id);
+            id
+        })
+    }
+}
+
+/// What went wrong in the store. Whoever asked hears 503 (rule I5).
+#[derive(Debug)]
+pub(crate) struct StoreError(Error);
+
+impl From<Fault> for StoreError {
+    fn from(fault: Fault) -> Self {
+        Self(Error::from(fault.to_string()))
+    }
+}
+
+impl From<JsValue> for StoreError {
+    fn from(value: JsValue) -> Self {
+        Self(Error::from(value))
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        error.0
+    }
+}
+
+fn to_js(value: Value<ArrayBuffer>) -> JsValue {
+    match value {
+        Value::Null => JsValue::NULL,
+        Value::Integer(number) => JsValue::from_f64(number as f64),
+        Value::Text(text) => JsValue::from_str(&text),
+        Value::Id(bytes) => Uint8Array::from(bytes.as_slice()).into(),
+        Value::Bytes(buffer) => buffer.into(),
+    }
+}
+
+fn from_js(value: JsValue) -> std::result::Result<Value<ArrayBuffer>, StoreError> {
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    if let Some(number) = value.as_f64() {
+        return Ok(Value::Integer(number as u64));
+    }
+    if let Some(text) = value.as_string() {
+        return Ok(Value::Text(text));
+    }
+    let buffer = value.dyn_into().map_err(|_| Fault::Row("value"))?;
+    Ok(Value::Bytes(buffer))
+}
+
+/// Opens the store of an object.
+pub(crate) fn open(storage: &Storage, now_ms: u64) -> Result<Store> {
+    Ok(Store::open(Rows::new(storage), now_ms)?)
+}

@@ -1,0 +1,167 @@
+//! Finding and writing the row of an operation.
+
+use oncegate_core::identity::Identity;
+use oncegate_core::operation::Operation;
+
+use super::Store;
+use super::database::{Database, Fault, Value};
+use super::row::{
+    Answer, FOREVER_MS, StoredRequest, Written, answer_values, read_answer, read_body, read_record,
+    request_values, write_record,
+};
+use super::sql;
+
+/// What there is of an operation.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "plain data of one row")]
+pub struct Found<B> {
+    /// The record.
+    pub record: Option<Operation>,
+    /// The answer in the row, whether or not the record still speaks of it.
+    pub answer: Option<Answer<B>>,
+    /// For writing the row.
+    pub place: Place,
+}
+
+/// Where the row of an operation is. True until the caller awaits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there are two tables")]
+pub enum Place {
+    /// There is none.
+    Absent,
+    /// In the older table.
+    Earlier,
+    /// In the newer table.
+    Newer,
+}
+
+type Columns<D, const N: usize> = [Value<<D as Database>::Bytes>; N];
+
+impl<D: Database> Store<D> {
+    /// The record of an operation and its answer, in one read.
+    pub fn find(&self, now_ms: u64, operation: &Identity) -> Result<Found<D::Bytes>, D::Error> {
+        self.turn(now_ms)?;
+        let Some(row) = self.first::<5>(sql::FIND, vec![id(operation)])? else {
+            return Ok(Found {
+                record: None,
+                answer: None,
+                place: Place::Absent,
+            });
+        };
+        let [
+            Value::Text(record),
+            status,
+            headers,
+            body,
+            Value::Integer(newer),
+        ] = row
+        else {
+            return Err(Fault::Row("operation").into());
+        };
+        Ok(Found {
+            record: Some(read_record(&record)?),
+            answer: read_answer::<D>([status, headers, body])?,
+            place: if newer == 1 {
+                Place::Newer
+            } else {
+                Place::Earlier
+            },
+        })
+    }
+
+    /// Writes a record, whose row is at `place`, and what is given with it. An answer that the record
+    /// does not speak of goes, and so does the request of a settled operation: from then on they are
+    /// nobody's.
+    pub fn write(
+        &self,
+        operation: &Identity,
+        place: Place,
+        record: Operation,
+        written: Written<'_, D::Bytes>,
+    ) -> Result<(), D::Error> {
+        let there = place != Place::Absent;
+        let keeps_answer = there && written.answer.is_none() && record.has_stored_answer();
+        let keeps_request = there && written.request.is_none() && !record.is_settled();
+        if place == Place::Earlier && (keeps_answer || keeps_request) {
+            self.database.run(sql::BRING_FORWARD, vec![id(operation)])?;
+        }
+        let statement = match (keeps_answer, keeps_request) {
+            (false, false) => sql::WRITE,
+            (true, false) => sql::WRITE_BUT_ANSWER,
+            (false, true) => sql::WRITE_BUT_REQUEST,
+            (true, true) => sql::WRITE_RECORD,
+        };
+        let keep_until_ms = record.keep_until_ms().unwrap_or(FOREVER_MS).min(FOREVER_MS);
+        let request = written.request.filter(|_| !record.is_settled());
+        let mut values = vec![
+            id(operation),
+            Value::Text(write_record(record)?),
+            Value::Integer(keep_until_ms),
+        ];
+        values.extend(answer_values(written.answer)?);
+        values.extend(request_values(request));
+        self.database.run(statement, values)?;
+        Ok(())
+    }
+
+    /// The request that was stored with an operation that is not settled.
+    pub fn request(
+        &self,
+        operation: &Identity,
+    ) -> Result<Option<StoredRequest<D::Bytes>>, D::Error> {
+        match self.first::<2>(sql::REQUEST, vec![id(operation)])? {
+            None | Some([Value::Null, _]) => Ok(None),
+            Some([Value::Text(head), body]) => Ok(Some(StoredRequest {
+                head,
+                body: read_body(body)?,
+            })),
+            Some(_) => Err(Fault::Row("request").into()),
+        }
+    }
+
+    /// At most `limit` operations that are not settled, from the one after `after`. This reads the
+    /// tables through: not for the path of a request.
+    pub fn open_after(
+        &self,
+        after: Option<&Identity>,
+        limit: u64,
+    ) -> Result<Vec<(Identity, Operation)>, D::Error> {
+        let after = after.map_or([0; 32], |operation| *operation.as_bytes());
+        let values = vec![
+            Value::Id(after),
+            Value::Integer(FOREVER_MS),
+            Value::Integer(limit),
+        ];
+        let rows = self.database.run(sql::OPEN, values)?;
+        let mut open = Vec::with_capacity(rows.len());
+        for row in rows {
+            let [Value::Bytes(bytes), Value::Text(record)] = row.as_slice() else {
+                return Err(Fault::Row("open operation").into());
+            };
+            open.push((identity::<D>(bytes)?, read_record(record)?));
+        }
+        Ok(open)
+    }
+
+    /// The first row, of `N` columns.
+    pub(crate) fn first<const N: usize>(
+        &self,
+        statement: &str,
+        values: Vec<Value<D::Bytes>>,
+    ) -> Result<Option<Columns<D, N>>, D::Error> {
+        let Some(row) = self.database.run(statement, values)?.into_iter().next() else {
+            return Ok(None);
+        };
+        let row = row.try_into().map_err(|_| Fault::Row("width"))?;
+        Ok(Some(row))
+    }
+}
+
+pub(crate) fn id<B>(operation: &Identity) -> Value<B> {
+    Value::Id(*operation.as_bytes())
+}
+
+pub(crate) fn identity<D: Database>(bytes: &D::Bytes) -> Result<Identity, Fault> {
+    let bytes = D::id(bytes).ok_or(Fault::Row("identity"))?;
+    Ok(Identity::from_bytes(bytes))
+}

@@ -1,0 +1,90 @@
+//! The statements that read and write rows. Those that make and turn the tables are in
+//! [`span`](super::span).
+
+/// The columns of an operation, in the order in which they are written.
+macro_rules! columns {
+    () => {
+        "id, record, keep_until_ms, status, headers, body, request, request_body"
+    };
+}
+pub(crate) use columns;
+
+/// One statement writes a row whether there is one or not: one row write either way.
+macro_rules! write {
+    ($($also:literal),*) => {
+        concat!(
+            "INSERT INTO operations (", columns!(), ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT (id) DO UPDATE
+             SET record = excluded.record, keep_until_ms = excluded.keep_until_ms",
+            $($also),*
+        )
+    };
+}
+
+/// The record and its answer by identity, and whether the row is in the newer table. A row of the
+/// newer table hides one of the earlier, which is looked at only if there is none.
+pub(crate) const FIND: &str =
+    "SELECT record, status, headers, body, 1 FROM operations WHERE id = ?1
+     UNION ALL
+     SELECT record, status, headers, body, 0 FROM operations_earlier WHERE id = ?1
+         AND NOT EXISTS (SELECT 1 FROM operations WHERE id = ?1)
+     LIMIT 1";
+
+/// Writes a row whole.
+pub(crate) const WRITE: &str = write!(
+    ", status = excluded.status, headers = excluded.headers, body = excluded.body",
+    ", request = excluded.request, request_body = excluded.request_body"
+);
+
+/// Writes all but the answer, which stays.
+pub(crate) const WRITE_BUT_ANSWER: &str =
+    write!(", request = excluded.request, request_body = excluded.request_body");
+
+/// Writes all but the request, which stays.
+pub(crate) const WRITE_BUT_REQUEST: &str =
+    write!(", status = excluded.status, headers = excluded.headers, body = excluded.body");
+
+/// Writes the record alone.
+pub(crate) const WRITE_RECORD: &str = write!();
+
+/// Moves a row of the earlier table to the newer one, where its parts can be kept.
+pub(crate) const BRING_FORWARD: &str = concat!(
+    "INSERT OR IGNORE INTO operations SELECT ",
+    columns!(),
+    " FROM operations_earlier WHERE id = ?1"
+);
+
+/// The request that was stored with an operation.
+pub(crate) const REQUEST: &str = "SELECT request, request_body FROM operations WHERE id = ?1
+     UNION ALL
+     SELECT request, request_body FROM operations_earlier WHERE id = ?1
+         AND NOT EXISTS (SELECT 1 FROM operations WHERE id = ?1)
+     LIMIT 1";
+
+/// Operations that are not settled, in the order of their identities. Reads every row after `?1` until
+/// it has enough.
+pub(crate) const OPEN: &str = "SELECT id, record FROM (
+         SELECT id, record FROM operations WHERE id > ?1 AND keep_until_ms = ?2
+         UNION ALL
+         SELECT id, record FROM operations_earlier WHERE id > ?1 AND keep_until_ms = ?2
+             AND NOT EXISTS (SELECT 1 FROM operations WHERE operations.id = operations_earlier.id)
+     ) ORDER BY id LIMIT ?3";
+
+/// Puts an operation on the list, or brings it forward in time.
+pub(crate) const ATTEND: &str =
+    "INSERT INTO attention (id, due_ms, tries, told) VALUES (?1, ?2, 0, 0)
+     ON CONFLICT (id) DO UPDATE SET due_ms = min(due_ms, excluded.due_ms)";
+
+/// What is due, the longest waiting first.
+pub(crate) const DUE: &str =
+    "SELECT id, tries, told FROM attention WHERE due_ms <= ?1 ORDER BY due_ms LIMIT ?2";
+
+/// When it is due again, after how many tries, and what the Desk has heard.
+pub(crate) const POSTPONE: &str =
+    "UPDATE attention SET due_ms = ?2, tries = ?3, told = ?4 WHERE id = ?1";
+
+/// Takes an operation off the list.
+pub(crate) const REST: &str = "DELETE FROM attention WHERE id = ?1";
+
+/// When the next operation is due.
+pub(crate) const NEXT_DUE: &str = "SELECT min(due_ms) FROM attention";

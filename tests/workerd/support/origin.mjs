@@ -1,0 +1,34 @@
+// The origin behind the gate in workerd. It runs in Node, so each request's body says what shall be done with it, as JSON:
+// { status, outcome, body, size, hold }. With `hold` the effect happens, and the answer waits for `POST /release?key=…`.
+
+import { startOrigin } from "../../support/origin.mjs";
+
+/** Vitest's global set-up: `inject("origin")` is its address. */
+export async function setup({ provide }) {
+  const effects = new Map();
+  const held = new Map();
+  const origin = await startOrigin(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url, "http://origin");
+    const key = searchParams.get("key") ?? request.headers["idempotency-key"];
+    if (pathname === "/effects") return response.end(String(effects.get(key) ?? 0));
+    if (pathname === "/release") return response.end(String(release(held, key)));
+    await act(request, response, key, effects, held);
+  });
+  provide("origin", origin.url);
+  return () => origin.stop();
+}
+
+async function act(request, response, key, effects, held) {
+  const { status = 201, outcome = "executed", body = `the answer for ${key}`, size, hold } = JSON.parse(request.body.toString() || "{}");
+  if (outcome === "executed") effects.set(key, (effects.get(key) ?? 0) + 1);
+  if (hold) await new Promise((resolve) => held.set(key, resolve));
+  response.writeHead(status, { "content-type": "text/plain", ...(outcome && { "idempotency-outcome": outcome }) });
+  response.end(size ? "x".repeat(size) : body);
+}
+
+function release(held, key) {
+  const answer = held.get(key);
+  held.delete(key);
+  answer?.();
+  return answer !== undefined;
+}

@@ -1,0 +1,31 @@
+// The gate as built, inside workerd, with the tests in its own isolate: they reach into its objects and its storage.
+//
+// Secrets and routes are those of the stored databases (see fixtures/), so that the gate under test finds their rows.
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const stored = JSON.parse(readFileSync(here("fixtures/v0.1/database.json"), "utf8"));
+
+
+export default defineConfig({
+  root: here("."),
+  plugins: [
+    cloudflareTest(({ inject }) => ({
+      wrangler: { configPath: here("../../wrangler.toml") },
+      miniflare: {
+        bindings: { ...stored.secrets, ORIGIN_URL: inject("origin"), ROUTES: stored.routes },
+      },
+    })),
+  ],
+  test: {
+    include: ["*.test.mjs"],
+    globalSetup: [here("support/origin.mjs")],
+    // One workerd at a time: the machine's processors belong to the gate under test.
+    fileParallelism: false,
+  },
+});
