@@ -27,5 +27,6 @@ export default defineConfig({
     globalSetup: [here("support/origin.mjs")],
     // One workerd at a time: the machine's processors belong to the gate under test.
     fileParallelism: false,
+    testTimeout: 30_000,
   },
 });

@@ -27,7 +27,7 @@ export async function send(key, asks = {}, { path = "/orders", headers = {} } = 
 }
 
 /** What the gate knows of a key. */
-export async function look(key, query = "") {
+export async function look(key, query = "?route=orders") {
   const response = await exports.default.fetch(`${GATE}/.oncegate/v1/operations${query}`, { headers: { "idempotency-key": key } });
   return { status: response.status, ...(await response.json()) };
 }

@@ -1,0 +1,74 @@
+// A wrapper around the storage of every object: it counts what is read and written, and fails where a test says so.
+//
+// The seam is the prototype that the runtime's storage objects share with the tests, which run in the same isolate: the gate
+// under test is the one that is deployed.
+
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach } from "vitest";
+
+const open = [];
+afterEach(() => open.splice(0).forEach((watched) => watched.restore()));
+
+/**
+ * Watches the storage until the test ends. `fault(sql, values)` is asked before each statement; what it returns is thrown.
+ * `shard` may be any object: they share their prototypes.
+ */
+export async function watchStore(shard, fault = () => undefined) {
+  const watched = new Watched(fault);
+  await runInDurableObject(shard, (_, { storage }) => watched.wrap(Object.getPrototypeOf(storage), Object.getPrototypeOf(storage.sql)));
+  open.push(watched);
+  return watched;
+}
+
+class Watched {
+  #restore = [];
+  #calls = [];
+
+  constructor(fault) {
+    this.fault = fault;
+  }
+
+  wrap(storage, sql) {
+    const watched = this;
+    this.#replace(sql, "exec", (exec) => function (statement, ...values) {
+      const error = watched.fault(statement, values);
+      if (error) throw error;
+      const cursor = exec.call(this, statement, ...values);
+      watched.#calls.push({ sql: statement, cursor });
+      return cursor;
+    });
+    this.#replace(storage, "setAlarm", (setAlarm) => function (...time) {
+      watched.#calls.push({ sql: "setAlarm", cursor: { rowsWritten: 1 } });
+      return setAlarm.apply(this, time);
+    });
+  }
+
+  #replace(prototype, name, wrapped) {
+    const original = prototype[name];
+    prototype[name] = wrapped(original);
+    this.#restore.push(() => (prototype[name] = original));
+  }
+
+  restore() {
+    this.#restore.forEach((put) => put());
+  }
+
+  /** Forgets what was counted so far. */
+  clear() {
+    this.#calls = [];
+  }
+
+  /** Rows written, alarms included: they are billed as one each. */
+  get rowsWritten() {
+    return this.#calls.reduce((sum, { cursor }) => sum + cursor.rowsWritten, 0);
+  }
+
+  /** The statements that read operations. */
+  get reads() {
+    return this.#calls.map(({ sql }) => sql).filter((sql) => /^\s*SELECT/i.test(sql));
+  }
+
+  get statements() {
+    return this.#calls.map(({ sql }) => sql);
+  }
+}
