@@ -32,6 +32,11 @@ impl Iterator for Backoff {
     }
 }
 
+/// Evenly from `0..=limit`, by a seed.
+pub(crate) fn spread(seed: u64, limit: u64) -> u64 {
+    SplitMix64(seed).up_to(limit)
+}
+
 /// Steele, Lea and Flood's generator: 64 bits of state are plenty to spread waits, and nothing
 /// secret is drawn from it.
 #[derive(Clone, Debug)]

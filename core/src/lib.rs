@@ -13,6 +13,7 @@
 //! | [`fingerprint`] | which two requests ask for the same | every tier |
 //! | [`body`] | what a body says, and which key it carries | edge |
 //! | [`identity`] | under which name an operation is stored, and where | edge |
+//! | [`principal`] | whose an operation is | edge |
 //! | [`outcome`] | the words of the wire: `Idempotency-Outcome`, `Idempotency-Status` | every tier |
 //! | [`seal`] | whether a message is the gate's own | edge |
 //! | [`signature`] | whether a call comes from the gate | edge, origin |
@@ -47,6 +48,7 @@ pub mod ledger;
 pub mod operation;
 pub mod outcome;
 pub mod policy;
+pub mod principal;
 pub mod problem;
 pub mod proof;
 pub mod retry_after;

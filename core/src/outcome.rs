@@ -2,8 +2,11 @@
 
 use core::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// What an origin says of the operation (`Idempotency-Outcome`, rule A1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[expect(
     clippy::exhaustive_enums,
     reason = "the contract's list; a new word is a new version"

@@ -7,7 +7,7 @@ use alloc::string::String;
 
 use serde::Serialize;
 
-use crate::operation::{State, Turn, View};
+use crate::operation::{ResolveError, State, Turn, View};
 use crate::policy::{KeyFault, MissingKey};
 
 /// What the gate says no with. The name is the `code` of the problem.
@@ -32,6 +32,8 @@ pub enum Code {
     KeyMissing,
     /// The key belongs to another request.
     KeyReused,
+    /// The request came from this gate.
+    LoopDetected,
     /// The platform cannot forward this method as it is.
     MethodUnsupported,
     /// Cancelled.
@@ -42,8 +44,16 @@ pub enum Code {
     OriginUnreachable,
     /// No proof of what happened.
     OutcomeUnknown,
+    /// There is no such operation.
+    OperationUnknown,
     /// The path would match a protected route only in another spelling.
     PathNotCanonical,
+    /// The operation is another principal's.
+    PrincipalMismatch,
+    /// The tenant has used up its share.
+    QuotaExceeded,
+    /// What a person asked for is not possible in the operation's state, or not yet.
+    ResolutionRefused,
     /// More or larger header fields than an origin can be relied on to read.
     HeadersTooLarge,
     /// A call to the gate itself that does not say what it must.
@@ -56,6 +66,8 @@ pub enum Code {
     ResultUnavailable,
     /// The call must name a route, and names none that there is.
     RouteUnknown,
+    /// The tenant or the principal cannot be told.
+    ScopeMissing,
     /// The call needs a secret, and has none that the gate knows.
     Unauthorized,
 }
@@ -72,17 +84,23 @@ impl Code {
             Self::KeyInvalid => "key_invalid",
             Self::KeyMissing => "key_missing",
             Self::KeyReused => "key_reused",
+            Self::LoopDetected => "loop_detected",
             Self::MethodUnsupported => "method_unsupported",
             Self::OperationCancelled => "operation_cancelled",
             Self::OperationRefused => "operation_refused",
+            Self::OperationUnknown => "operation_unknown",
             Self::OriginUnreachable => "origin_unreachable",
             Self::OutcomeUnknown => "outcome_unknown",
             Self::PathNotCanonical => "path_not_canonical",
+            Self::PrincipalMismatch => "principal_mismatch",
+            Self::QuotaExceeded => "quota_exceeded",
             Self::RequestInvalid => "request_invalid",
             Self::RequestTooLarge => "request_too_large",
+            Self::ResolutionRefused => "resolution_refused",
             Self::ResultExpired => "result_expired",
             Self::ResultUnavailable => "result_unavailable",
             Self::RouteUnknown => "route_unknown",
+            Self::ScopeMissing => "scope_missing",
             Self::Unauthorized => "unauthorized",
         }
     }
@@ -95,20 +113,25 @@ impl Code {
             | Self::KeyMissing
             | Self::PathNotCanonical
             | Self::RequestInvalid
-            | Self::RouteUnknown => 400,
+            | Self::RouteUnknown
+            | Self::ScopeMissing => 400,
             Self::Unauthorized => 401,
-            Self::EndpointUnknown => 404,
+            Self::PrincipalMismatch => 403,
+            Self::EndpointUnknown | Self::OperationUnknown => 404,
             Self::InProgress
             | Self::OperationRefused
             | Self::OutcomeUnknown
+            | Self::ResolutionRefused
             | Self::ResultUnavailable => 409,
             Self::OperationCancelled | Self::ResultExpired => 410,
             Self::RequestTooLarge => 413,
             Self::KeyReused => 422,
+            Self::QuotaExceeded => 429,
             Self::HeadersTooLarge => 431,
             Self::MethodUnsupported => 501,
             Self::OriginUnreachable => 502,
             Self::GateUnavailable => 503,
+            Self::LoopDetected => 508,
         }
     }
 
@@ -122,17 +145,23 @@ impl Code {
             Self::KeyInvalid => "The idempotency key is malformed",
             Self::KeyMissing => "The idempotency key is missing",
             Self::KeyReused => "The idempotency key belongs to another request",
+            Self::LoopDetected => "The gate has called itself",
             Self::MethodUnsupported => "The gate does not know this method",
             Self::OperationCancelled => "The operation is cancelled",
             Self::OperationRefused => "The operation was refused",
+            Self::OperationUnknown => "There is no such operation",
             Self::OriginUnreachable => "The origin cannot be reached",
             Self::OutcomeUnknown => "It is not known yet what became of the operation",
             Self::PathNotCanonical => "The path is not in its canonical form",
             Self::RequestInvalid => "The call does not say what it must",
+            Self::PrincipalMismatch => "The operation is somebody else's",
+            Self::QuotaExceeded => "Too many new operations in a short time",
             Self::RequestTooLarge => "The request body is too large",
+            Self::ResolutionRefused => "The operation cannot be settled so",
             Self::ResultExpired => "The operation was executed; its answer is no longer kept",
             Self::ResultUnavailable => "The operation was executed; its answer was not kept",
             Self::RouteUnknown => "There is no such route",
+            Self::ScopeMissing => "It cannot be told whose request this is",
             Self::Unauthorized => "The call needs a secret that the gate knows",
         }
     }
@@ -143,7 +172,7 @@ impl Code {
                 "Nothing was forwarded. Send the request again with the same key."
             }
             Self::EndpointUnknown => "docs/protocol.md lists them, with their methods.",
-            Self::GateUnavailable | Self::OriginUnreachable => {
+            Self::GateUnavailable | Self::OriginUnreachable | Self::QuotaExceeded => {
                 "Send the same request with the same key again later."
             }
             Self::InProgress => {
@@ -156,13 +185,22 @@ impl Code {
             Self::KeyReused => {
                 "Send the first request again to get its answer; do not use another key."
             }
+            Self::LoopDetected => {
+                "Nothing was forwarded. The gate's origin must not be the gate itself."
+            }
             Self::MethodUnsupported => "Nothing was forwarded. Use a method of RFC 9110 or PATCH.",
             Self::OperationCancelled => "Nothing happened and nothing will. Use a new key.",
             Self::OperationRefused => "Nothing happened. This request will not be tried again.",
+            Self::OperationUnknown => "It was never seen, or its record has expired.",
             Self::OutcomeUnknown => {
                 "Do not use another key: it may already have happened. Ask again with the same key."
             }
             Self::PathNotCanonical => "Use the path exactly as it is documented.",
+            Self::PrincipalMismatch => "Nothing can be said of it. Use a key of your own.",
+            Self::ResolutionRefused => "Look at the operation again before you settle it.",
+            Self::ScopeMissing => {
+                "Nothing was forwarded. Send the credential or header that this route takes it from."
+            }
             Self::HeadersTooLarge => "Nothing was forwarded. Send fewer or shorter header fields.",
             Self::RequestInvalid => "Nothing was changed. docs/protocol.md says what it takes.",
             Self::RequestTooLarge => "Nothing was forwarded. Send a smaller body.",
@@ -182,6 +220,7 @@ impl Code {
                 | Self::InProgress
                 | Self::OriginUnreachable
                 | Self::OutcomeUnknown
+                | Self::QuotaExceeded
         )
     }
 }
@@ -221,10 +260,29 @@ impl From<Turn> for Code {
         match turn {
             Turn::Cancelled => Self::OperationCancelled,
             Turn::KeyReused => Self::KeyReused,
+            Turn::PrincipalMismatch => Self::PrincipalMismatch,
             Turn::Refused => Self::OperationRefused,
             Turn::ResultExpired => Self::ResultExpired,
             Turn::ResultUnavailable => Self::ResultUnavailable,
             Turn::Unknown => Self::OutcomeUnknown,
+        }
+    }
+}
+
+impl From<ResolveError> for Problem {
+    fn from(error: ResolveError) -> Self {
+        let problem = Self::new(Code::ResolutionRefused);
+        match error {
+            ResolveError::Executed => problem.because("there is proof that it was executed"),
+            ResolveError::Settled(state) => {
+                problem.because(format_args!("it is {} already", state.as_str()))
+            }
+            ResolveError::TooEarly { until_ms } => problem.because(format_args!(
+                "until {until_ms} (ms since 1970) an attempt may still be under way"
+            )),
+            ResolveError::Revision { current } => problem.because(format_args!(
+                "it has changed since you looked at it; its revision is {current} now"
+            )),
         }
     }
 }
@@ -278,6 +336,9 @@ impl Problem {
 
     /// A problem about an operation.
     pub fn about(code: Code, operation: &str, view: &View) -> Self {
+        if code == Code::PrincipalMismatch {
+            return Self::new(code);
+        }
         Self {
             detail: Cow::Borrowed(advice_about(code, view)),
             operation: Some(String::from(operation)),
@@ -360,11 +421,14 @@ mod tests {
         let view = |state, executed, safe_new_key| View {
             state,
             disputed: false,
+            held: false,
+            erased: false,
             executed,
             safe_new_key,
             attempts: 1,
             unsettled: 0,
             lease_ends_ms: None,
+            revision: 1,
         };
         let advice = |code, view: &View| Problem::about(code, "op", view).detail.to_string();
         for state in [State::Dispatched, State::Unknown, State::Released] {

@@ -41,6 +41,7 @@ async fn look(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response>
     };
     let look = Look {
         operation: operation.reference(),
+        principal: None,
     };
     shards::ask(env, config, &operation, &ToShard::Look(look)).await
 }
@@ -64,7 +65,8 @@ async fn cancel(arrived: &Arrived, env: &Env, config: &Config) -> Result<Respons
         operation: operation.reference(),
         key: key.to_header(),
         kind,
-        terms: route.terms,
+        principal: None,
+        terms: route.terms.clone(),
         client_timeout_ms: route.client_timeout_ms,
     };
     shards::ask(env, config, &operation, &ToShard::Cancel(cancel)).await

@@ -31,7 +31,7 @@ pub(crate) fn attempt(
         kind: claim.kind,
         fingerprint: claim.fingerprint,
         attempt,
-        terms: *terms,
+        terms: terms.clone(),
         path_and_query: path_and_query(&url).to_owned(),
     };
     let headers = request.headers().clone();
@@ -43,13 +43,16 @@ pub(crate) fn attempt(
 /// The question for the ledger, on its way to a courier.
 pub(crate) fn cancel(cancel: &Cancel, inquiry: Inquiry, config: &Config) -> Result<Request> {
     let dispatch = Dispatch {
-        errand: Errand::Cancel,
+        errand: Errand::Cancel {
+            principal: cancel.principal,
+            asked_ms: inquiry.asked_ms,
+        },
         operation: cancel.operation.clone(),
         key: cancel.key.clone(),
         kind: cancel.kind,
         fingerprint: inquiry.fingerprint.unwrap_or(Fingerprint::NONE),
         attempt: inquiry.attempt,
-        terms: cancel.terms,
+        terms: cancel.terms.clone(),
         path_and_query: LEDGER_CANCEL.to_owned(),
     };
     let headers = Headers::new();

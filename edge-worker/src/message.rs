@@ -6,6 +6,7 @@
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{Terms, View};
+use oncegate_core::principal::Principal;
 use oncegate_core::seal::{is_sealed, seal};
 use serde::{Deserialize, Serialize};
 use worker::{Error, Headers, Result};
@@ -41,6 +42,7 @@ pub(crate) struct Claim {
     /// The key as the origin sees it.
     pub(crate) key: String,
     pub(crate) kind: KeyKind,
+    pub(crate) principal: Option<Principal>,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) terms: Terms,
     pub(crate) wait_ms: u64,
@@ -53,6 +55,7 @@ pub(crate) struct Cancel {
     pub(crate) operation: String,
     pub(crate) key: String,
     pub(crate) kind: KeyKind,
+    pub(crate) principal: Option<Principal>,
     /// For a key that has no record: the terms of its route.
     pub(crate) terms: Terms,
     pub(crate) client_timeout_ms: u64,
@@ -63,8 +66,10 @@ pub(crate) struct Cancel {
 pub(crate) struct Heard {
     pub(crate) operation: String,
     pub(crate) kind: KeyKind,
+    pub(crate) principal: Option<Principal>,
     pub(crate) terms: Terms,
     pub(crate) asked_attempt: u32,
+    pub(crate) asked_ms: u64,
     pub(crate) reply: Reply,
 }
 
@@ -74,8 +79,11 @@ pub(crate) struct Heard {
 pub(crate) enum Errand {
     /// To carry an attempt.
     Attempt,
-    /// To have the ledger cancel the key.
-    Cancel,
+    /// To have the ledger cancel the key, for this principal.
+    Cancel {
+        principal: Option<Principal>,
+        asked_ms: u64,
+    },
 }
 
 /// To a courier: carry this to the origin.
@@ -106,6 +114,8 @@ pub(crate) enum Reply {
     Answered {
         status: u16,
         outcome: Option<String>,
+        /// The value at the place of the route's outcome rule.
+        value: Option<String>,
         /// What the answer is about, if a ledger says that it is about another request.
         recorded: Option<Fingerprint>,
         /// Whether the message carries the answer for the record.
@@ -126,6 +136,7 @@ pub(crate) struct Completed {
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Look {
     pub(crate) operation: String,
+    pub(crate) principal: Option<Principal>,
 }
 
 /// What a look-up says.

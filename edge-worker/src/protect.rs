@@ -73,8 +73,9 @@ pub(crate) async fn check(arrived: &Arrived, route: &Route, config: &Config) -> 
         operation: operation.reference(),
         key: key.to_header(),
         kind,
+        principal: None,
         fingerprint: fingerprint(arrived, &content_type, body_sha256)?,
-        terms: route.terms,
+        terms: route.terms.clone(),
         wait_ms: route.wait_ms,
         client_timeout_ms: route.client_timeout_ms,
     };

@@ -50,16 +50,14 @@ impl<B> Written<'_, B> {
 
 /// Reads a record. One that cannot be read is an error, never absent (rule I5).
 pub(crate) fn read_record(text: &str) -> Result<Operation, Fault> {
-    let stored = serde_json::from_str(text).map_err(|error| Fault::Record(error.to_string()))?;
-    match stored {
-        Stored::V1(record) => Ok(record),
-        _ => Err(Fault::Record("its version is unknown".to_owned())),
-    }
+    let stored: Stored =
+        serde_json::from_str(text).map_err(|error| Fault::Record(error.to_string()))?;
+    Ok(stored.into_record())
 }
 
 /// Writes a record in the newest version.
 pub(crate) fn write_record(record: Operation) -> Result<String, Fault> {
-    to_json(&Stored::V1(record))
+    to_json(&Stored::from(record))
 }
 
 pub(crate) fn read_answer<D: Database>(

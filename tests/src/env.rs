@@ -71,7 +71,7 @@ impl Env {
     }
 
     pub(crate) fn terms(&self) -> Terms {
-        self.settings.terms
+        self.settings.terms.clone()
     }
 
     /// One line of the trace.

@@ -5,7 +5,7 @@ use std::fmt;
 use oncegate_core::attempt::End;
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{State, Terms};
-use oncegate_core::proof::Origin as Kind;
+use oncegate_core::proof::{Origin as Kind, Rules};
 
 use crate::browser::{Browser, TabEvent};
 use crate::courier::Couriers;
@@ -27,7 +27,7 @@ const LEARN_WITHIN_MS: u64 = 60 * 60 * 1_000;
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// What is protected, and by what.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "worlds construct it")]
 pub struct Settings {
     /// The route's terms, the kind of its origin among them.
@@ -78,11 +78,15 @@ impl Settings {
     pub fn new(origin: Kind, kind: KeyKind) -> Self {
         Self {
             terms: Terms {
+                route: "orders".into(),
                 origin,
                 lease_ms: 30_000,
                 result_ttl_ms: DAY_MS,
                 key_ttl_ms: 7 * DAY_MS,
                 ledger_retention_ms: 30 * DAY_MS,
+                settle_after_ms: 900_000,
+                finish: false,
+                rules: Rules::default(),
             },
             kind,
             plant: None,

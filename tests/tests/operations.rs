@@ -12,7 +12,7 @@ use oncegate_core::operation::{
     Admission, Cancellation, Hearing, Operation, Settling, State, Stored, Terms,
 };
 use oncegate_core::outcome::Outcome;
-use oncegate_core::proof::{Origin, Reply};
+use oncegate_core::proof::{Origin, Reply, Rules};
 use oncegate_tests::Random;
 
 const SEQUENCES: u64 = 1_000;
@@ -86,9 +86,11 @@ impl Sequence {
     fn cancel(&mut self) -> Step {
         let before = self.record.take();
         let (record, cancellation) =
-            Operation::cancel(before.clone(), self.now_ms, self.kind, self.terms());
+            Operation::cancel(before.clone(), self.now_ms, self.kind, &self.terms(), None)
+                .expect("no principals");
         self.record = match cancellation {
-            Cancellation::Decided => Some(record),
+            Cancellation::Cancelled => Some(record),
+            Cancellation::Decided => before,
             Cancellation::Ask(_) => {
                 let asked = u32::try_from(self.random.between(0, self.attempts().into()));
                 let said = self.random.pick(&OUTCOMES).unwrap_or(Outcome::Unknown);
@@ -96,11 +98,13 @@ impl Sequence {
                 let asked = asked.unwrap_or_default();
                 let hearing = Hearing {
                     asked_attempt: asked,
+                    asked_ms: self.now_ms,
                     said,
                     storable: self.random.chance(700),
                     recorded: None,
                 };
-                let heard = Operation::hear(before.clone(), self.now_ms, kind, terms, hearing);
+                let heard =
+                    Operation::hear(before.clone(), self.now_ms, kind, &terms, None, hearing);
                 heard.map(|(record, _)| record).or(before)
             }
         };
@@ -109,11 +113,15 @@ impl Sequence {
 
     fn terms(&self) -> Terms {
         Terms {
+            route: "orders".into(),
             origin: self.origin,
             lease_ms: MINUTE_MS / 2,
             result_ttl_ms: DAY_MS,
             key_ttl_ms: 7 * DAY_MS,
             ledger_retention_ms: 30 * DAY_MS,
+            settle_after_ms: 15 * MINUTE_MS,
+            finish: false,
+            rules: Rules::default(),
         }
     }
 
@@ -125,8 +133,14 @@ impl Sequence {
         let is_new = before
             .as_ref()
             .is_none_or(|record| record.is_expired(self.now_ms));
-        let (record, admission) =
-            Operation::arrive(before, self.now_ms, self.kind, self.terms(), fingerprint);
+        let (record, admission) = Operation::arrive(
+            before,
+            self.now_ms,
+            self.kind,
+            &self.terms(),
+            None,
+            fingerprint,
+        );
         self.record = Some(record);
         if is_new {
             self.replied.clear();
@@ -148,6 +162,7 @@ impl Sequence {
             false => Reply::Answered {
                 status,
                 outcome: outcome.map(Outcome::as_str),
+                value: None,
             },
         };
         let settling = Settling {
@@ -225,11 +240,9 @@ fn i2_what_a_dispatch_needs_survives_storage() {
         let Some(record) = &sequence.record else {
             return;
         };
-        let text = serde_json::to_string(&Stored::V1(record.clone())).unwrap();
-        assert_eq!(
-            serde_json::from_str::<Stored>(&text).unwrap(),
-            Stored::V1(record.clone())
-        );
+        let text = serde_json::to_string(&Stored::from(record.clone())).unwrap();
+        let read: Stored = serde_json::from_str(&text).unwrap();
+        assert_eq!(&read.into_record(), record);
     });
 }
 

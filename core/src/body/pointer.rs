@@ -11,6 +11,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
 use super::json::{Event, JsonError, Reader, Text};
 use super::{KeySourceError, KeyText, Reason};
 
@@ -64,6 +66,18 @@ impl Pointer {
 
     pub(super) fn tokens(&self) -> &[Token] {
         &self.tokens
+    }
+}
+
+impl Serialize for Pointer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Pointer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }
 
@@ -137,6 +151,19 @@ pub fn key_value(body: &[u8], pointer: &Pointer) -> Result<KeyText, KeySourceErr
     find(body, &pointer.tokens)
         .and_then(text_of)
         .map_err(|reason| KeySourceError::new(&pointer.text, reason))
+}
+
+/// The text of the string, number, `true`, `false` or `null` at `pointer`, cut off behind `longest`
+/// characters. `None` if there is none, or if the body could be read in two ways.
+pub fn scalar_at(body: &[u8], pointer: &Pointer, longest: usize) -> Option<String> {
+    Some(match find(body, &pointer.tokens).ok()?? {
+        Event::Bool(true) => "true".to_owned(),
+        Event::Bool(false) => "false".to_owned(),
+        Event::Null => "null".to_owned(),
+        Event::Number(number) => number.chars().take(longest).collect(),
+        Event::String(text) => text.chars().take(longest).collect(),
+        _ => return None,
+    })
 }
 
 fn text_of(value: Option<Event<'_>>) -> Result<KeyText, Reason> {

@@ -5,71 +5,92 @@
 //! *cancelled* may take a new key.
 
 use super::record::Operation;
-use super::vocabulary::{Cancellation, Hearing, Inquiry, State, Terms};
+use super::vocabulary::{Cancellation, Hearing, Inquiry, State, Terms, Turn};
 use crate::key::KeyKind;
 use crate::outcome::Outcome;
+use crate::principal::Principal;
 use crate::proof::Origin;
 
 impl Operation {
-    /// Takes in a request to cancel a key that has this record, or none. If the cancellation is
-    /// [`Decided`](Cancellation::Decided), the record must be stored.
+    /// Takes in a request to cancel a key that has this record, or none.
+    ///
+    /// # Errors
+    ///
+    /// [`Turn::PrincipalMismatch`]: the key is not the caller's to cancel.
     pub fn cancel(
         record: Option<Self>,
         now_ms: u64,
         kind: KeyKind,
-        terms: Terms,
-    ) -> (Self, Cancellation) {
-        let mut record = Self::known(record, now_ms, kind, terms);
-        let now_ms = record.advance(now_ms);
-        if record.state.is_closed() {
-            return (record, Cancellation::Decided);
+        terms: &Terms,
+        principal: Option<Principal>,
+    ) -> Result<(Self, Cancellation), Turn> {
+        let mut record = Self::known(record, now_ms, kind, terms, principal);
+        let now_ms = record.now(now_ms);
+        if record.is_foreign(principal) {
+            return Err(Turn::PrincipalMismatch);
         }
-        if record.may_ask(now_ms) {
-            let inquiry = Inquiry {
-                attempt: record.attempt,
-                fingerprint: record.fingerprint,
-            };
-            return (record, Cancellation::Ask(inquiry));
-        }
-        if record.state == State::Released && record.terms.origin != Origin::Ledger {
+        let cancellation = if record.state.is_closed() {
+            Cancellation::Decided
+        } else if record.may_resend(now_ms) {
+            Cancellation::Ask(record.inquiry(now_ms))
+        } else if record.state == State::Released && record.terms.origin != Origin::Ledger {
             record.close(now_ms, State::Cancelled);
-        }
-        (record, Cancellation::Decided)
+            record.touch(now_ms);
+            Cancellation::Cancelled
+        } else {
+            Cancellation::Decided
+        };
+        Ok((record, cancellation))
     }
 
-    /// Takes what a ledger said to a cancellation. `None`: it said nothing that counts, and the record
-    /// is as it was. Otherwise the record must be stored, with the answer if the second value says so.
+    /// Takes what a ledger said to a cancellation that `principal` was entitled to. `None`: it said
+    /// nothing that counts, and the record is as it was. Otherwise the record must be stored, with the
+    /// answer if the second value says so. What may be told of it, [`look`](Self::look) says.
     pub fn hear(
         record: Option<Self>,
         now_ms: u64,
         kind: KeyKind,
-        terms: Terms,
+        terms: &Terms,
+        principal: Option<Principal>,
         hearing: Hearing,
     ) -> Option<(Self, bool)> {
-        let mut record = Self::known(record, now_ms, kind, terms);
-        let now_ms = record.advance(now_ms);
-        let closed = record.state.is_closed();
+        let mut record = Self::known(record, now_ms, kind, terms, principal);
+        let before = record.clone();
+        let now_ms = record.now(now_ms);
+        let mut store = false;
         match hearing.said {
-            Outcome::Executed if closed => {
-                record.disputed |= record.state != State::Executed;
-                return Some((record, false));
-            }
+            said if record.state.is_closed() => record.doubt(now_ms, said),
             // A refusal may be of an attempt before the newest one, which may still execute.
-            Outcome::Refused if closed || record.attempt != hearing.asked_attempt => return None,
-            Outcome::Cancelled if closed => return None,
+            Outcome::Refused if record.attempt != hearing.asked_attempt => {}
             Outcome::Executed | Outcome::Refused | Outcome::Cancelled => {
                 record.apply(now_ms, hearing.asked_attempt, hearing.said);
+                store = record.keeps_answer(hearing.storable, hearing.recorded);
             }
-            Outcome::InProgress | Outcome::NotExecuted | Outcome::Unknown => return None,
+            Outcome::InProgress | Outcome::NotExecuted | Outcome::Unknown => {}
         }
-        let store = record.keeps_answer(hearing.storable, hearing.recorded);
-        Some((record, store))
+        record
+            .changed_from(&before, now_ms)
+            .then_some((record, store))
     }
 
-    fn known(record: Option<Self>, now_ms: u64, kind: KeyKind, terms: Terms) -> Self {
+    pub(super) fn inquiry(&self, now_ms: u64) -> Inquiry {
+        Inquiry {
+            attempt: self.attempt,
+            asked_ms: now_ms,
+            fingerprint: self.fingerprint,
+        }
+    }
+
+    fn known(
+        record: Option<Self>,
+        now_ms: u64,
+        kind: KeyKind,
+        terms: &Terms,
+        principal: Option<Principal>,
+    ) -> Self {
         match record {
             Some(record) if !record.is_expired(now_ms) => record,
-            expired => Self::renew(expired, now_ms, kind, terms),
+            expired => Self::renew(expired, now_ms, kind, terms, principal),
         }
     }
 }

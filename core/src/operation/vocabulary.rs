@@ -1,10 +1,12 @@
 //! The words in which the record of an operation is spoken of.
 
+use alloc::string::String;
+
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::Fingerprint;
 use crate::outcome::{Outcome, Status};
-use crate::proof::{Origin, Reply};
+use crate::proof::{Origin, Reply, Rules};
 
 /// Where an operation is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -60,13 +62,15 @@ impl State {
 
 /// What the route's policy says of an operation. Written into the record at the claim, so that a
 /// later configuration changes later operations only (rule T2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[expect(
     clippy::exhaustive_structs,
     reason = "a rule left out must be a compile error"
 )]
 pub struct Terms {
+    /// The route's name, for people and for what is configured by route.
+    pub route: String,
     /// What the origin can do to settle an unknown operation.
     pub origin: Origin,
     /// How long an attempt is waited for before the operation counts as unknown, in milliseconds.
@@ -77,6 +81,13 @@ pub struct Terms {
     pub key_ttl_ms: u64,
     /// How long the origin's ledger keeps its rows, in milliseconds from the claim (rule A7).
     pub ledger_retention_ms: u64,
+    /// How long after the last dispatch a *no* to a question, or a person's, counts, in milliseconds
+    /// (rule A6): at least as long as the origin's longest request.
+    pub settle_after_ms: u64,
+    /// Whether the gate settles what is unknown by itself, even if no client returns (rule A6).
+    pub finish: bool,
+    /// Where the route knows better than the general rules what an answer proves.
+    pub rules: Rules,
 }
 
 /// What to do with a request that has arrived.
@@ -107,6 +118,8 @@ pub enum Turn {
     Cancelled,
     /// The key belongs to another request.
     KeyReused,
+    /// The operation is another principal's: nothing of it may be told.
+    PrincipalMismatch,
     /// This request was refused before, and the refusal is no longer stored.
     Refused,
     /// Executed; the answer is no longer replayed.
@@ -146,6 +159,20 @@ pub struct Settled {
     pub superseded: bool,
     /// This answer may also be given to those who wait for the operation.
     pub share: bool,
+    /// The record has changed and must be stored. A reply that is told twice changes nothing.
+    pub changed: bool,
+}
+
+/// What is to be known before the first byte of an answer is passed through (rule P6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a shell must handle all of it")]
+pub struct Streaming {
+    /// What the answer says of the operation (rule P3): its head's proof, if it is one of executed.
+    pub status: Status,
+    /// The operation was closed by another attempt: the record's answer counts, not this one.
+    pub superseded: bool,
+    /// The record has changed, and must be stored before the first byte is passed on.
+    pub changed: bool,
 }
 
 /// What may be told about an operation.
@@ -156,6 +183,10 @@ pub struct View {
     pub state: State,
     /// Proof contradicts the record: somebody should look at it.
     pub disputed: bool,
+    /// Unknown, and neither the gate nor another request can settle it: a person must.
+    pub held: bool,
+    /// The content was erased on request.
+    pub erased: bool,
     /// Whether the effect happened; `None` while that is open.
     pub executed: Option<bool>,
     /// Whether a new key is safe (rule I8).
@@ -166,6 +197,8 @@ pub struct View {
     pub unsettled: u32,
     /// When the lease of the open attempt ends, if one is open.
     pub lease_ends_ms: Option<u64>,
+    /// The record's version: it rises with every stored change.
+    pub revision: u32,
 }
 
 impl View {
@@ -180,6 +213,7 @@ impl View {
             state,
             executed: None,
             safe_new_key: false,
+            held: false,
             ..self
         }
     }
@@ -187,23 +221,39 @@ impl View {
 
 /// What to do with a request to cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a shell must handle both")]
+#[expect(clippy::exhaustive_enums, reason = "a shell must handle every case")]
 pub enum Cancellation {
     /// Ask the ledger, and hand what it says to [`Operation::hear`](super::Operation::hear).
     Ask(Inquiry),
-    /// The record says what became of the operation.
+    /// The record has become *cancelled* and must be stored.
+    Cancelled,
+    /// The record says what became of the operation; there is nothing to store.
     Decided,
 }
 
-/// What a ledger said to a cancellation.
+/// What an origin is asked with, to cancel or to say what became of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "plain data for one message")]
+pub struct Inquiry {
+    /// The newest attempt when the question was asked: a *no* counts only if it still is (I3).
+    pub attempt: u32,
+    /// When the question was asked.
+    pub asked_ms: u64,
+    /// What was asked for, if anything was seen under the key.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// What an origin said to an [`Inquiry`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_structs,
     reason = "a fact left out must be a compile error"
 )]
 pub struct Hearing {
-    /// The newest attempt when it was asked.
+    /// The inquiry's attempt.
     pub asked_attempt: u32,
+    /// The inquiry's time.
+    pub asked_ms: u64,
     /// Its word; [`Outcome::Unknown`] if it had none.
     pub said: Outcome,
     /// Whether the answer can be stored, as in [`Settling`].
@@ -212,12 +262,98 @@ pub struct Hearing {
     pub recorded: Option<Fingerprint>,
 }
 
-/// What a ledger is asked with.
+/// What the gate may do by itself to settle an operation (rules A6, A7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "plain data for one message")]
-pub struct Inquiry {
-    /// The newest attempt when the question was asked: a refusal counts only if it still is (I3).
-    pub attempt: u32,
-    /// What was asked for, if anything was seen under the key.
-    pub fingerprint: Option<Fingerprint>,
+#[expect(clippy::exhaustive_enums, reason = "a shell must handle every step")]
+pub enum Step {
+    /// Ask the origin, and hand what it says to
+    /// [`Operation::answered_probe`](super::Operation::answered_probe).
+    Ask(Inquiry),
+    /// Nothing before this time.
+    At(u64),
+    /// Nothing at all: a person must settle it.
+    Hold,
+    /// Start another attempt, by [`Operation::redispatch`](super::Operation::redispatch).
+    Redispatch,
+    /// Nothing: it is settled, or the next request under the key will go on with it.
+    Rest,
 }
+
+/// What somebody should look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[expect(clippy::exhaustive_structs, reason = "plain data for one list")]
+pub struct Trouble {
+    /// Its kind.
+    pub state: TroubleState,
+    /// Since when.
+    pub since_ms: u64,
+}
+
+/// The kinds of trouble, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "the contract's list")]
+pub enum TroubleState {
+    /// Proof contradicts what somebody was told.
+    Disputed,
+    /// Unknown, and only a person can settle it.
+    Held,
+    /// Unknown.
+    Unknown,
+}
+
+/// How a person settles an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a fact left out must be a compile error"
+)]
+pub struct Resolution {
+    /// The version of the record that the person has seen.
+    pub revision: u32,
+    /// What became of it.
+    pub outcome: Resolved,
+}
+
+/// What a person can find out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::exhaustive_enums, reason = "the contract's list")]
+pub enum Resolved {
+    /// Nothing happened, and the key is never to be used again.
+    Cancelled,
+    /// It happened.
+    Executed,
+    /// Nothing happened; the key may be used again.
+    NotExecuted,
+    /// The origin said no.
+    Refused,
+}
+
+/// Why a person cannot settle an operation so, or not now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a shell must handle every case")]
+pub enum ResolveError {
+    /// There is proof that it was executed.
+    Executed,
+    /// It is settled already.
+    Settled(State),
+    /// Before this time an attempt may still be under way.
+    TooEarly {
+        /// When it can be settled.
+        until_ms: u64,
+    },
+    /// The record has changed since the person saw it.
+    Revision {
+        /// Its version now.
+        current: u32,
+    },
+}
+
+/// The content of an operation that is not settled cannot be erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "it has nothing to say but itself"
+)]
+pub struct NotSettled;

@@ -10,7 +10,7 @@ use super::error::{Fault, PolicyError};
 use super::path::{Case, Pattern};
 use super::source::{BodyMode, FingerprintMode, KeyFrom, KeySource};
 use crate::operation::Terms;
-use crate::proof::Origin;
+use crate::proof::{Origin, Rules};
 
 /// How long the edge waits for an object before it gives up on it, in milliseconds. A fault of the
 /// store must end here, so everything that a store legitimately waits for ends earlier (rule T1).
@@ -18,6 +18,9 @@ pub const STORE_DEADLINE_MS: u64 = 25_000;
 
 /// How long a reply is listened for, in milliseconds (rule A4).
 pub const HARD_TIMEOUT_MS: u64 = 15 * 60 * 1_000;
+
+/// How long after the last dispatch a *no* counts (rule A6), in milliseconds.
+const SETTLE_AFTER_MS: u64 = 15 * 60 * 1_000;
 
 /// What the gate keeps for itself: such a path never reaches an origin.
 pub const OWN_PREFIX: &str = "/.oncegate/";
@@ -136,8 +139,8 @@ impl Route {
         let body = BodyMode::new(config.fingerprint, &config.fingerprint_ignore)
             .map_err(|reason| error("fingerprint_ignore", &reason))?;
         let route = Self {
-            name: config.name,
             terms: Terms {
+                route: config.name.clone(),
                 origin: config.origin,
                 lease_ms: config.lease_ms.unwrap_or(30_000),
                 result_ttl_ms: config.result_ttl_s.unwrap_or(DAY_S).saturating_mul(1_000),
@@ -146,7 +149,11 @@ impl Route {
                     .ledger_retention_s
                     .unwrap_or(30 * DAY_S)
                     .saturating_mul(1_000),
+                settle_after_ms: SETTLE_AFTER_MS,
+                finish: false,
+                rules: Rules::default(),
             },
+            name: config.name,
             wait_ms: config.wait_ms.unwrap_or(10_000),
             client_timeout_ms: config.client_timeout_ms.unwrap_or(20_000),
             max_body_bytes: config.max_body_bytes.unwrap_or(1024 * 1024),

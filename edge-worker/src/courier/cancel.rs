@@ -1,5 +1,6 @@
 //! The errand of a cancellation.
 
+use oncegate_core::principal::Principal;
 use worker::{Env, Request, Response, ResponseBuilder, Result};
 
 use super::call::send;
@@ -8,11 +9,18 @@ use super::tell::tell;
 use crate::config::Config;
 use crate::message::{Dispatch, Heard, ToShard};
 
+/// Who wants a key to be cancelled, and since when.
+pub(super) struct Asker {
+    pub(super) principal: Option<Principal>,
+    pub(super) asked_ms: u64,
+}
+
 /// Has the ledger cancel the key, and tells the shard what it said. Whatever fails on the way, the
 /// shard looks at its record afterwards.
 pub(super) async fn ask(
     request: Request,
     dispatch: Dispatch,
+    asker: Asker,
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
@@ -21,8 +29,10 @@ pub(super) async fn ask(
             ToShard::Hear(Heard {
                 operation: dispatch.operation.clone(),
                 kind: dispatch.kind,
-                terms: dispatch.terms,
+                principal: asker.principal,
+                terms: dispatch.terms.clone(),
                 asked_attempt: dispatch.attempt,
+                asked_ms: asker.asked_ms,
                 reply,
             })
         })?;

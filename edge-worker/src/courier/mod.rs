@@ -33,6 +33,15 @@ pub(crate) async fn run(
 ) -> Result<Response> {
     match dispatch.errand {
         Errand::Attempt => carry::attempt(request, dispatch, env, config).await,
-        Errand::Cancel => cancel::ask(request, dispatch, env, config).await,
+        Errand::Cancel {
+            principal,
+            asked_ms,
+        } => {
+            let asker = cancel::Asker {
+                principal,
+                asked_ms,
+            };
+            cancel::ask(request, dispatch, asker, env, config).await
+        }
     }
 }

@@ -23,6 +23,7 @@ pub(super) fn report(
         Ok::<_, Error>(Reply::Answered {
             status: received.status,
             outcome: outcome(received)?,
+            value: None,
             recorded: recorded(received)?,
             storable,
         })

@@ -6,12 +6,12 @@ use futures_channel::oneshot;
 use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Cancellation, Hearing, Operation, State};
 use oncegate_core::outcome::Outcome;
-use oncegate_core::problem::Code;
+use oncegate_core::problem::{Code, Problem};
 use oncegate_store::Written;
 use worker::{Date, Fetcher, Request, Response, ResponseBuilder, Result};
 
 use super::{Inner, identity};
-use crate::answer::{Answer, Mark};
+use crate::answer::{self, Answer, Mark};
 use crate::errand;
 use crate::message::{Cancel, Heard, Reply};
 use crate::shards::within;
@@ -26,9 +26,15 @@ impl Inner {
         let operation = identity(&cancel.operation)?;
         let store = self.store(now_ms)?;
         let Found { record, place, .. } = store.find(now_ms, &operation)?;
-        let (record, cancellation) = Operation::cancel(record, now_ms, cancel.kind, cancel.terms);
+        let (kind, principal) = (cancel.kind, cancel.principal);
+        let cancelled = Operation::cancel(record, now_ms, kind, &cancel.terms, principal);
+        let (record, cancellation) = match cancelled {
+            Ok(cancelled) => cancelled,
+            Err(turn) => return answer::problem(&Problem::new(turn.into())),
+        };
         match cancellation {
-            Cancellation::Decided => store.write(&operation, place, record, Written::NOTHING)?,
+            Cancellation::Cancelled => store.write(&operation, place, record, Written::NOTHING)?,
+            Cancellation::Decided => {}
             Cancellation::Ask(inquiry) => {
                 let config = self.config()?;
                 let call = errand::cancel(cancel, inquiry, &config)?;
@@ -58,10 +64,13 @@ impl Inner {
         let now_ms = Date::now().as_millis();
         let record = self.store(now_ms)?.find(now_ms, operation)?.record;
         let mark = Mark::new(&cancel.operation, &cancel.terms);
-        let view = record.map(|record| record.view(now_ms));
+        let view = match Operation::look(record.as_ref(), now_ms, cancel.principal) {
+            Ok(view) => view,
+            Err(turn) => return answer::problem(&Problem::new(turn.into())),
+        };
         let code = match view.map(|view| view.state) {
             Some(State::Cancelled | State::Executed | State::Refused) => {
-                return self.look(cancel.operation.clone());
+                return self.look(&cancel.operation, cancel.principal);
             }
             Some(State::Dispatched) => Code::InProgress,
             Some(State::Released | State::Unknown) | None => Code::OutcomeUnknown,
@@ -79,7 +88,14 @@ impl Inner {
         let store = self.store(now_ms)?;
         let Found { record, place, .. } = store.find(now_ms, &operation)?;
         let hearing = heard.hearing(answer.is_some());
-        let closed = Operation::hear(record, now_ms, heard.kind, heard.terms, hearing);
+        let closed = Operation::hear(
+            record,
+            now_ms,
+            heard.kind,
+            &heard.terms,
+            heard.principal,
+            hearing,
+        );
         if let Some((record, keeps_answer)) = closed {
             let written = Written {
                 answer: answer.as_ref().filter(|_| keeps_answer),
@@ -102,6 +118,7 @@ impl Heard {
         };
         Hearing {
             asked_attempt: self.asked_attempt,
+            asked_ms: self.asked_ms,
             said: said.and_then(Outcome::parse).unwrap_or(Outcome::Unknown),
             storable,
             recorded,

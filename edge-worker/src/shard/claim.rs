@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use futures_channel::oneshot;
 use oncegate_core::header;
-use oncegate_core::operation::{Admission, Operation};
-use oncegate_core::problem::Code;
+use oncegate_core::operation::{Admission, Operation, Turn};
+use oncegate_core::problem::{Code, Problem};
 use oncegate_store::Written;
 use worker::{Date, Error, Fetcher, Request, Response, Result};
 
 use super::{Inner, identity};
-use crate::answer::{Answer, Mark};
+use crate::answer::{self, Answer, Mark};
 use crate::courier::SUPERSEDED;
 use crate::errand;
 use crate::message::{Claim, Completion, Reply};
@@ -40,7 +40,8 @@ impl Inner {
             found.record,
             now_ms,
             claim.kind,
-            claim.terms,
+            &claim.terms,
+            claim.principal,
             claim.fingerprint,
         );
         match admission {
@@ -114,7 +115,9 @@ impl Inner {
         let operation = identity(&claim.operation)?;
         let Found { record, answer, .. } = self.store(now_ms)?.find(now_ms, &operation)?;
         let record = record.ok_or_else(|| Error::from("an operation without a record"))?;
-        let (_, admission) = record.clone().admit(now_ms, claim.fingerprint);
+        let (_, admission) = record
+            .clone()
+            .admit(now_ms, claim.principal, claim.fingerprint);
         let told = Told {
             record: &record,
             answer: answer.as_ref(),
@@ -134,7 +137,7 @@ struct Told<'a> {
 fn answer_from(now_ms: u64, claim: &Claim, told: Told<'_>, asker: Asker) -> Result<Response> {
     let Told {
         record,
-        answer,
+        answer: stored,
         admission,
     } = told;
     let mark = Mark::new(&claim.operation, record.terms());
@@ -147,8 +150,12 @@ fn answer_from(now_ms: u64, claim: &Claim, told: Told<'_>, asker: Asker) -> Resu
         }
         Admission::Replay => {
             let answer =
-                answer.ok_or_else(|| Error::from("a record without the answer it speaks of"))?;
+                stored.ok_or_else(|| Error::from("a record without the answer it speaks of"))?;
             return mark.again(answer, view.state.status());
+        }
+        // Nothing of the operation is told, not even that it is there to be named.
+        Admission::Turn(Turn::PrincipalMismatch) => {
+            return answer::problem(&Problem::new(Code::PrincipalMismatch));
         }
         Admission::Turn(turn) => Code::from(turn),
         Admission::Wait { .. } => Code::InProgress,

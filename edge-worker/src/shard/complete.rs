@@ -36,7 +36,9 @@ impl Inner {
             answer: answer.as_ref().filter(|_| settled.store),
             request: None,
         };
-        store.write(&operation, place, record, written)?;
+        if settled.changed {
+            store.write(&operation, place, record, written)?;
+        }
         if view.state != State::Dispatched {
             let news = match (answer, fingerprint) {
                 (Some(answer), Some(fingerprint)) if settled.share => {
@@ -59,11 +61,16 @@ impl Completion {
             Reply::Answered {
                 status,
                 outcome,
+                value,
                 recorded,
                 ..
             } => {
-                let (status, outcome) = (*status, outcome.as_deref());
-                (proof::Reply::Answered { status, outcome }, *recorded)
+                let reply = proof::Reply::Answered {
+                    status: *status,
+                    outcome: outcome.as_deref(),
+                    value: value.as_deref(),
+                };
+                (reply, *recorded)
             }
             Reply::Lost => (proof::Reply::Lost, None),
         };

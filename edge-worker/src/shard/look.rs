@@ -1,18 +1,24 @@
 //! What became of an operation: nothing is written.
 
 use oncegate_core::header;
+use oncegate_core::operation::Operation;
+use oncegate_core::principal::Principal;
+use oncegate_core::problem::Problem;
 use worker::{Date, Response, ResponseBuilder, Result};
 
 use super::{Inner, identity};
+use crate::answer;
 use crate::message::Seen;
 
 impl Inner {
-    pub(super) fn look(&self, reference: String) -> Result<Response> {
+    pub(super) fn look(&self, reference: &str, principal: Option<Principal>) -> Result<Response> {
         let now_ms = Date::now().as_millis();
-        let operation = identity(&reference)?;
+        let operation = identity(reference)?;
         let record = self.store(now_ms)?.find(now_ms, &operation)?.record;
-        let record = record.filter(|record| !record.is_expired(now_ms));
-        let seen = Seen::new(reference, record.map(|record| record.view(now_ms)));
+        let seen = match Operation::look(record.as_ref(), now_ms, principal) {
+            Ok(view) => Seen::new(reference.to_owned(), view),
+            Err(turn) => return answer::problem(&Problem::new(turn.into())),
+        };
         ResponseBuilder::new()
             .with_header(header::OPERATION, &seen.operation)?
             .with_header("cache-control", "no-store")?

@@ -64,7 +64,7 @@ impl DurableObject for Shard {
                 let answer = received(&request, &heard.reply).await?;
                 self.0.hear(&heard, answer)
             }
-            ToShard::Look(look) => self.0.look(look.operation),
+            ToShard::Look(look) => self.0.look(&look.operation, look.principal),
         }
     }
 }

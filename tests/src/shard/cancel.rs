@@ -95,8 +95,8 @@ impl Shard {
         let row = self.rows.get(&key).cloned();
         let payload = row.as_ref().map_or(payload, |row| row.payload);
         let record = row.map(|row| row.record);
-        let (record, cancellation) =
-            Operation::cancel(record, now_ms, env.settings.kind, env.terms());
+        let cancelled = Operation::cancel(record, now_ms, env.settings.kind, &env.terms(), None);
+        let (record, cancellation) = cancelled.expect("this world has no principals");
         env.note(format_args!("gate is to cancel {key}: {cancellation:?}"));
         match cancellation {
             Cancellation::Ask(asked) => {
@@ -107,7 +107,8 @@ impl Shard {
                 };
                 ask(env, inquiry);
             }
-            Cancellation::Decided => self.write_cancelled(env, key, payload, record),
+            Cancellation::Cancelled => self.write_cancelled(env, key, payload, record),
+            Cancellation::Decided => {}
         }
     }
 
@@ -120,12 +121,21 @@ impl Shard {
         let record = self.rows.get(&key).map(|row| row.record.clone());
         let hearing = Hearing {
             asked_attempt: attempt,
+            // Only probes are judged by it.
+            asked_ms: now_ms,
             said,
             // The simulated ledger says what became of the key and does not repeat its answer.
             storable: false,
             recorded: None,
         };
-        let heard = Operation::hear(record, now_ms, env.settings.kind, env.terms(), hearing);
+        let heard = Operation::hear(
+            record,
+            now_ms,
+            env.settings.kind,
+            &env.terms(),
+            None,
+            hearing,
+        );
         env.note(format_args!("gate hears of {key}: {said}"));
         if let Some((record, _)) = heard {
             self.write_cancelled(env, key, payload, record);

@@ -3,7 +3,7 @@
 use oncegate_core::operation::{Admission, Operation, Settled, Settling, Stored, View};
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::problem::{Code, Problem};
-use oncegate_core::proof::{self, Origin, judge};
+use oncegate_core::proof::{self, Origin, Rules, judge};
 
 use super::Completion;
 use crate::env::Env;
@@ -28,7 +28,7 @@ pub(super) fn arrive(
     let fingerprint = recorded
         .filter(|_| env.has(Plant::FingerprintIgnored))
         .unwrap_or_else(|| payload.fingerprint());
-    Operation::arrive(record, now_ms, env.settings.kind, terms, fingerprint)
+    Operation::arrive(record, now_ms, env.settings.kind, &terms, None, fingerprint)
 }
 
 /// The record after a completion, and the answer to store or to give to waiters.
@@ -69,9 +69,10 @@ fn outcome(env: &Env, completion: &Completion) -> Option<Outcome> {
     let bare = proof::Reply::Answered {
         status: *http,
         outcome: None,
+        value: None,
     };
     match believed {
-        true => Some(judge(Origin::None, bare, true)),
+        true => Some(judge(Origin::None, &Rules::default(), bare, true)),
         false => *outcome,
     }
 }
@@ -82,6 +83,7 @@ fn reply(completion: &Completion, outcome: Option<Outcome>) -> proof::Reply<'sta
         Reply::Whole(answered) => proof::Reply::Answered {
             status: answered.http,
             outcome: outcome.map(Outcome::as_str),
+            value: None,
         },
     }
 }
@@ -141,9 +143,10 @@ pub(super) fn hint_ms(env: &mut Env, now_ms: u64, view: &View) -> u64 {
 
 /// What storage gives back. A record that does not survive it is a fault of its own.
 pub(super) fn reread(record: &Operation) -> Operation {
-    let text = serde_json::to_string(&Stored::V1(record.clone())).expect("a record is plain data");
-    match serde_json::from_str(&text) {
-        Ok(Stored::V1(read)) => read,
+    let text =
+        serde_json::to_string(&Stored::from(record.clone())).expect("a record is plain data");
+    match serde_json::from_str::<Stored>(&text) {
+        Ok(read) => read.into_record(),
         other => panic!("the record {text} came back as {other:?}"),
     }
 }

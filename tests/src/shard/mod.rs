@@ -315,7 +315,10 @@ impl Shard {
             return ask_again(env, call);
         };
         let now_ms = self.now_ms(env);
-        let (_, admission) = row.record.clone().admit(now_ms, call.payload.fingerprint());
+        let (_, admission) = row
+            .record
+            .clone()
+            .admit(now_ms, None, call.payload.fingerprint());
         self.answer(env, call, admission);
     }
 

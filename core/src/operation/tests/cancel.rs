@@ -9,6 +9,7 @@ use crate::outcome::Outcome;
 fn heard(asked_attempt: u32, said: Outcome, storable: bool) -> Hearing {
     Hearing {
         asked_attempt,
+        asked_ms: 0,
         said,
         storable,
         recorded: None,
@@ -23,8 +24,10 @@ impl Story {
             Some(self.0.clone()),
             now_ms,
             KeyKind::Client,
-            terms(Origin::Ledger),
-        );
+            &terms(Origin::Ledger),
+            None,
+        )
+        .unwrap();
         assert!(matches!(cancellation, Cancellation::Ask(inquiry) if inquiry.attempt == asked));
         self.0 = record;
         self.hears(now_ms, asked, said);
@@ -33,9 +36,9 @@ impl Story {
 
     fn hears(&mut self, now_ms: u64, asked: u32, said: Outcome) {
         let record = Some(self.0.clone());
-        let (kind, terms) = (KeyKind::Client, terms(Origin::Ledger));
+        let (kind, terms) = (KeyKind::Client, &terms(Origin::Ledger));
         let hearing = heard(asked, said, true);
-        if let Some((record, _)) = Operation::hear(record, now_ms, kind, terms, hearing) {
+        if let Some((record, _)) = Operation::hear(record, now_ms, kind, terms, None, hearing) {
             self.0 = record;
         }
     }
@@ -60,12 +63,13 @@ fn l6_a_cancelled_key_is_dead_for_every_request() {
 
 #[test]
 fn l6_a_ledger_is_always_asked_even_about_a_key_that_was_never_seen() {
-    let (kind, terms) = (KeyKind::Client, terms(Origin::Ledger));
-    let (_, cancellation) = Operation::cancel(None, 1, kind, terms);
+    let (kind, terms) = (KeyKind::Client, &terms(Origin::Ledger));
+    let (_, cancellation) = Operation::cancel(None, 1, kind, terms, None).unwrap();
     assert_eq!(
         cancellation,
         Cancellation::Ask(Inquiry {
             attempt: 0,
+            asked_ms: 1,
             fingerprint: None
         })
     );
@@ -74,13 +78,13 @@ fn l6_a_ledger_is_always_asked_even_about_a_key_that_was_never_seen() {
         (Outcome::Executed, State::Executed),
         (Outcome::Refused, State::Refused),
     ] {
-        let record = Operation::hear(None, 2, kind, terms, heard(0, said, true))
+        let record = Operation::hear(None, 2, kind, terms, None, heard(0, said, true))
             .unwrap()
             .0;
         assert_eq!(record.view(2).state, state);
     }
     assert_eq!(
-        Operation::hear(None, 2, kind, terms, heard(0, Outcome::Unknown, true)),
+        Operation::hear(None, 2, kind, terms, None, heard(0, Outcome::Unknown, true)),
         None
     );
 }
@@ -114,11 +118,14 @@ fn a_ledger_that_says_nothing_leaves_the_operation_as_it_was() {
 #[test]
 fn other_origins_cancel_only_what_is_released() {
     for origin in [Origin::Read, Origin::None] {
-        let (kind, terms) = (KeyKind::Client, terms(origin));
+        let (kind, terms) = (KeyKind::Client, &terms(origin));
         let cancel = |record, now_ms| {
-            let (record, cancellation) = Operation::cancel(record, now_ms, kind, terms);
-            assert_eq!(cancellation, Cancellation::Decided);
-            record.view(now_ms).state
+            let cancelled = Operation::cancel(record, now_ms, kind, terms, None);
+            let (record, cancellation) = cancelled.unwrap();
+            let state = record.view(now_ms).state;
+            let changed = cancellation == Cancellation::Cancelled;
+            assert_eq!(changed, state == State::Cancelled);
+            state
         };
         assert_eq!(cancel(None, 1), State::Cancelled);
         let mut story = Story::claimed(origin, kind);
@@ -135,20 +142,20 @@ fn a7_after_the_ledger_may_have_forgotten_nothing_is_cancelled() {
     let mut story = Story::ledger();
     story.replied(1, 1, Reply::Lost);
     let record = Some(story.0.clone());
-    let (kind, terms) = (KeyKind::Client, terms(Origin::Ledger));
-    let (record, cancellation) = Operation::cancel(record, 30 * DAY_MS, kind, terms);
+    let (kind, terms) = (KeyKind::Client, &terms(Origin::Ledger));
+    let (record, cancellation) = Operation::cancel(record, 30 * DAY_MS, kind, terms, None).unwrap();
     assert_eq!(cancellation, Cancellation::Decided);
     assert_eq!(record.view(30 * DAY_MS).state, State::Unknown);
 }
 
 #[test]
 fn l6_what_a_late_cancellation_hears_of_another_request_is_not_this_ones_answer() {
-    let (kind, terms) = (KeyKind::Client, terms(Origin::Ledger));
+    let (kind, terms) = (KeyKind::Client, &terms(Origin::Ledger));
     let hearing = Hearing {
         recorded: Some(fingerprint(CARD_B)),
         ..heard(0, Outcome::Executed, true)
     };
-    let (record, store) = Operation::hear(None, 1, kind, terms, hearing).unwrap();
+    let (record, store) = Operation::hear(None, 1, kind, terms, None, hearing).unwrap();
     assert!(!store);
     assert_eq!(record.fingerprint(), Some(fingerprint(CARD_B)));
     let mut story = Story(record);

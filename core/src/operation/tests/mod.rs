@@ -6,18 +6,23 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::*;
 use crate::fingerprint::{Fingerprint, Parts};
 use crate::key::KeyKind;
-use crate::proof::{Origin, Reply};
+use crate::proof::{Origin, Reply, Rules};
 
 const LEASE_MS: u64 = 30_000;
 const DAY_MS: u64 = 86_400_000;
+const SETTLE_AFTER_MS: u64 = 900_000;
 
 fn terms(origin: Origin) -> Terms {
     Terms {
+        route: "orders".into(),
         origin,
         lease_ms: LEASE_MS,
         result_ttl_ms: DAY_MS,
         key_ttl_ms: 7 * DAY_MS,
         ledger_retention_ms: 30 * DAY_MS,
+        settle_after_ms: SETTLE_AFTER_MS,
+        finish: false,
+        rules: Rules::default(),
     }
 }
 
@@ -43,8 +48,14 @@ impl Story {
     }
 
     fn claimed_at(now_ms: u64, origin: Origin, kind: KeyKind) -> Self {
-        let (record, admission) =
-            Operation::arrive(None, now_ms, kind, terms(origin), fingerprint(CARD_A));
+        let (record, admission) = Operation::arrive(
+            None,
+            now_ms,
+            kind,
+            &terms(origin),
+            None,
+            fingerprint(CARD_A),
+        );
         assert_eq!(admission, Admission::Dispatch(1));
         Self(record)
     }
@@ -54,7 +65,7 @@ impl Story {
     }
 
     fn arrives(&mut self, now_ms: u64, card: u8) -> Admission {
-        let (record, admission) = self.0.clone().admit(now_ms, fingerprint(card));
+        let (record, admission) = self.0.clone().admit(now_ms, None, fingerprint(card));
         self.0 = record;
         admission
     }
@@ -78,6 +89,7 @@ impl Story {
             Reply::Answered {
                 status: 200,
                 outcome: Some(outcome),
+                value: None,
             },
         )
     }
@@ -281,6 +293,7 @@ fn k3_a_key_that_the_ledger_knows_for_another_request_is_reused() {
         reply: Reply::Answered {
             status: 422,
             outcome: Some("executed"),
+            value: None,
         },
         storable: true,
         recorded: Some(fingerprint(CARD_B)),
@@ -291,6 +304,7 @@ fn k3_a_key_that_the_ledger_knows_for_another_request_is_reused() {
         store: false,
         superseded: true,
         share: false,
+        changed: true,
     };
     assert_eq!(settled, expected);
     assert_eq!(story.arrives(2, CARD_A), Admission::Turn(Turn::KeyReused));
@@ -316,7 +330,8 @@ fn i3_an_answer_from_before_a_record_expired_is_not_the_answer_of_the_next_one()
         Some(story.0.clone()),
         8 * DAY_MS,
         KeyKind::Client,
-        terms(Origin::None),
+        &terms(Origin::None),
+        None,
         fingerprint(CARD_B),
     );
     assert_eq!(admission, Admission::Dispatch(2));
@@ -402,6 +417,7 @@ fn an_answer_that_cannot_be_stored_leaves_a_result_that_is_unavailable() {
     let reply = Reply::Answered {
         status: 201,
         outcome: Some("executed"),
+        value: None,
     };
     let (record, settled) = story.0.clone().settle(
         1,
@@ -423,13 +439,13 @@ fn an_answer_that_cannot_be_stored_leaves_a_result_that_is_unavailable() {
 #[test]
 fn i5_a_record_of_an_unknown_version_is_an_error() {
     let record = Story::ledger().0;
-    let text = serde_json::to_string(&Stored::V1(record.clone())).unwrap();
-    assert_eq!(
-        serde_json::from_str::<Stored>(&text).unwrap(),
-        Stored::V1(record)
-    );
+    let stored = Stored::from(record.clone());
+    let text = serde_json::to_string(&stored).unwrap();
+    let read: Stored = serde_json::from_str(&text).unwrap();
+    assert_eq!(read.into_record(), record);
     for changed in [
-        text.replace("\"v\":\"1\"", "\"v\":\"2\""),
+        text.replace("\"v\":\"2\"", "\"v\":\"3\""),
+        text.replace("\"v\":\"2\"", "\"v\":\"1\""),
         text.replace("\"attempt\"", "\"attempts\""),
         text.replace("{\"v\"", "{\"new_field\":1,\"v\""),
     ] {

@@ -3,8 +3,11 @@
 //! Invariant: *not executed* and *refused* are said only where nothing that is still under way can
 //! contradict them. Whatever is not proof is [`Outcome::Unknown`].
 
+mod rules;
+
 use serde::{Deserialize, Serialize};
 
+pub use self::rules::{LONGEST_VALUE, OutcomeRule, Place, Rules};
 use crate::outcome::Outcome;
 
 /// What a route's origin can do to settle an unknown operation (rule A6). There is no default: the
@@ -38,6 +41,8 @@ pub enum Reply<'a> {
         status: u16,
         /// The value of `Idempotency-Outcome`, if the answer has one.
         outcome: Option<&'a str>,
+        /// The value at the [`Place`] of the route's outcome rule, if there is a rule and a value.
+        value: Option<&'a str>,
     },
     /// Anything else: a refused or dropped connection, a cut body, a timeout. The platform cannot
     /// tell a connection that was never made from one that broke after the request was sent, so
@@ -46,10 +51,15 @@ pub enum Reply<'a> {
 }
 
 /// Judges a reply. `others_settled` says that every other attempt of the operation is settled as
-/// not executed: without a ledger, a status that says "no" to this attempt says nothing about an
-/// earlier one.
-pub fn judge(origin: Origin, reply: Reply<'_>, others_settled: bool) -> Outcome {
-    let Reply::Answered { status, outcome } = reply else {
+/// not executed, or refused under another fingerprint: without a ledger, a "no" to this attempt may be
+/// an earlier one's doing.
+pub fn judge(origin: Origin, rules: &Rules, reply: Reply<'_>, others_settled: bool) -> Outcome {
+    let Reply::Answered {
+        status,
+        outcome,
+        value,
+    } = reply
+    else {
         return Outcome::Unknown;
     };
     match (origin, outcome.map(Outcome::parse)) {
@@ -57,7 +67,7 @@ pub fn judge(origin: Origin, reply: Reply<'_>, others_settled: bool) -> Outcome 
         // Only a ledger's row can promise that nothing will happen later.
         (_, Some(Some(Outcome::Cancelled) | None)) => Outcome::Unknown,
         (_, Some(Some(outcome))) => outcome,
-        (_, None) => judge_status(status, others_settled),
+        (_, None) => rules.judge(status, value, others_settled),
     }
 }
 
@@ -84,19 +94,26 @@ mod tests {
 
     use super::*;
 
+    fn answered(status: u16, outcome: Option<&str>) -> Reply<'_> {
+        Reply::Answered {
+            status,
+            outcome,
+            value: None,
+        }
+    }
+
     fn ledger(status: u16, outcome: Option<&str>) -> Outcome {
-        judge(Origin::Ledger, Reply::Answered { status, outcome }, true)
+        judge(
+            Origin::Ledger,
+            &Rules::default(),
+            answered(status, outcome),
+            true,
+        )
     }
 
     fn other(status: u16, others_settled: bool) -> Outcome {
-        judge(
-            Origin::None,
-            Reply::Answered {
-                status,
-                outcome: None,
-            },
-            others_settled,
-        )
+        let reply = answered(status, None);
+        judge(Origin::None, &Rules::default(), reply, others_settled)
     }
 
     #[test]
@@ -114,11 +131,9 @@ mod tests {
 
     #[test]
     fn a1_only_a_ledger_can_promise_a_cancellation() {
-        let reply = Reply::Answered {
-            status: 410,
-            outcome: Some("cancelled"),
-        };
-        assert_eq!(judge(Origin::Read, reply, true), Outcome::Unknown);
+        let reply = answered(410, Some("cancelled"));
+        let judged = judge(Origin::Read, &Rules::default(), reply, true);
+        assert_eq!(judged, Outcome::Unknown);
     }
 
     #[test]
@@ -147,7 +162,8 @@ mod tests {
     #[test]
     fn a3_a_reply_that_is_not_whole_proves_nothing() {
         for origin in [Origin::Ledger, Origin::Read, Origin::None] {
-            assert_eq!(judge(origin, Reply::Lost, true), Outcome::Unknown);
+            let judged = judge(origin, &Rules::default(), Reply::Lost, true);
+            assert_eq!(judged, Outcome::Unknown);
         }
     }
 }
