@@ -21,6 +21,7 @@
 //! | [`proof`] | what an origin's answer proves about its attempt | edge |
 //! | [`operation`] | the life of an operation at the edge | edge |
 //! | [`problem`] | the gate's own answers | edge |
+//! | [`metrics`] | what was decided, added up | edge |
 //! | [`ledger`] | what the origin does with a key it may know | origin |
 //! | [`intent`] | which key an intent has | browser |
 //! | [`attempt`] | when the client sends, waits and stops | browser |
@@ -45,6 +46,7 @@ pub mod identity;
 pub mod intent;
 pub mod key;
 pub mod ledger;
+pub mod metrics;
 pub mod operation;
 pub mod outcome;
 pub mod policy;
