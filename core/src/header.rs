@@ -10,6 +10,9 @@ pub const IDEMPOTENCY_STATUS: &str = "idempotency-status";
 pub const IDEMPOTENCY_REPLAYED: &str = "idempotency-replayed";
 /// Gate to client: how long the key is remembered, in seconds from the first request.
 pub const IDEMPOTENCY_KEY_LIFETIME: &str = "idempotency-key-lifetime";
+/// Gate to client: how the request was decided: `dispatched`, `replayed`, `waited` or a problem's
+/// code. Without it, on the answer of an attempt, the first one is meant.
+pub const DECISION: &str = "oncegate-decision";
 /// Gate to origin: the number of this hand-over, from 1.
 pub const ATTEMPT: &str = "oncegate-attempt";
 /// Gate to origin and to client: the operation's public reference.

@@ -13,6 +13,11 @@ use crate::body;
 const RETRY_HINT_MS: u64 = 1_000;
 const RETRY_JITTER_MS: f64 = 250.0;
 
+/// How a request was decided, if not by a problem's code (`Oncegate-Decision`).
+pub(crate) const DISPATCHED: &str = "dispatched";
+pub(crate) const REPLAYED: &str = "replayed";
+pub(crate) const WAITED: &str = "waited";
+
 /// An answer that can be given to more than one request.
 pub(crate) type Answer = oncegate_store::Answer<ArrayBuffer>;
 
@@ -60,7 +65,7 @@ impl<'a> Mark<'a> {
         let problem = Problem::about(Code::OutcomeUnknown, self.operation, view)
             .retry_after(hint_ms(now_ms, view))
             .met_with(status);
-        self.write(&problem, view)
+        decided(self.write(&problem, view)?, DISPATCHED)
     }
 
     /// Answers the request whose answer has a status that cannot be passed on, with what a duplicate hears.
@@ -91,6 +96,7 @@ impl<'a> Mark<'a> {
             status
         };
         self.put(&headers, status)?;
+        headers.set(header::DECISION, REPLAYED)?;
         body::response(answer.status, &headers, answer.body.as_ref())
     }
 
@@ -99,6 +105,12 @@ impl<'a> Mark<'a> {
         self.put(response.headers(), view.state.status())?;
         Ok(response)
     }
+}
+
+/// Says how the request was decided that is answered with `response`.
+pub(crate) fn decided(response: Response, decision: &str) -> Result<Response> {
+    response.headers().set(header::DECISION, decision)?;
+    Ok(response)
 }
 
 /// A problem that says nothing about an earlier request.
@@ -116,6 +128,7 @@ fn write(problem: &Problem) -> Result<Response> {
     headers.set("content-type", "application/problem+json")?;
     headers.set("content-language", "en")?;
     headers.set("cache-control", "no-store")?;
+    headers.set(header::DECISION, problem.code.as_str())?;
     if problem.code == Code::Unauthorized {
         headers.set("www-authenticate", "Bearer")?;
     }

@@ -19,6 +19,8 @@ pub(crate) struct Config {
     pub(crate) signing_secrets: Secrets,
     /// Who may inspect and settle operations; without any, nobody.
     pub(crate) admin_secrets: Option<Secrets>,
+    /// Who may read metrics and events; without any, nobody.
+    pub(crate) metrics_secrets: Option<Secrets>,
     /// Origins of pages that may call the gate from elsewhere.
     pub(crate) cors_origins: Vec<String>,
     pub(crate) policy: Policy,
@@ -77,6 +79,7 @@ impl Config {
             identity_secret,
             signing_secrets,
             admin_secrets: bearers(env, "ADMIN_SECRETS")?,
+            metrics_secrets: bearers(env, "METRICS_SECRETS")?,
             cors_origins: cors_origins(env)?,
             policy,
         })

@@ -63,6 +63,7 @@ pub(crate) fn open(response: Response, origin: &str) -> Result<Response> {
         header::IDEMPOTENCY_KEY_LIFETIME,
         header::IDEMPOTENCY_REPLAYED,
         header::IDEMPOTENCY_STATUS,
+        header::DECISION,
         header::OPERATION,
     ];
     headers.set("access-control-expose-headers", &exposed.join(", "))?;

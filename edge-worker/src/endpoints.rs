@@ -17,6 +17,12 @@ pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Res
         (Method::Get, "/.oncegate/v1/health") => {
             Response::from_json(&serde_json::json!({ "status": "ok" }))
         }
+        (Method::Get, "/.oncegate/v1/metrics") => {
+            desk::endpoints::metrics(arrived, env, config).await
+        }
+        (Method::Get, "/.oncegate/v1/events") => {
+            desk::endpoints::events(arrived, env, config).await
+        }
         (Method::Get, "/.oncegate/v1/operations") => look(arrived, env, config).await,
         (Method::Post, "/.oncegate/v1/operations/cancel") => cancel(arrived, env, config).await,
         (Method::Get, "/.oncegate/v1/admin/operations")

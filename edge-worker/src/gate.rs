@@ -1,16 +1,23 @@
 //! Where a client's request goes: to the gate's own endpoints, to a shard, or through.
 
-use oncegate_core::policy::{Match, OWN_PREFIX};
+use std::rc::Rc;
+
+use oncegate_core::policy::{Match, OWN_PREFIX, Route};
 use oncegate_core::problem::{Code, Problem};
 use wasm_bindgen::JsValue;
-use worker::{Env, Request, Response, Result};
+use worker::{Context, Date, Env, Request, Response, Result};
 
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::protect::{self, Checked};
-use crate::{answer, cors, endpoints, proxy, shards};
+use crate::{answer, cors, endpoints, proxy, shards, tally};
 
-pub(crate) async fn handle(request: Request, env: &Env, config: &Config) -> Result<Response> {
+pub(crate) async fn handle(
+    request: Request,
+    env: &Env,
+    config: &Rc<Config>,
+    context: &Context,
+) -> Result<Response> {
     let Some(arrived) = Arrived::read(request)? else {
         return answer::problem(&Problem::new(Code::MethodUnsupported));
     };
@@ -24,7 +31,9 @@ pub(crate) async fn handle(request: Request, env: &Env, config: &Config) -> Resu
     {
         return Ok(response);
     }
-    match (answer(&arrived, env, config).await?, page) {
+    let answered = answer(&arrived, env, config).await?;
+    tally::tell_later(env, config, context);
+    match (answered, page) {
         (Answered::Gate(response), Some(page)) => cors::open(response, &page),
         (Answered::Gate(response) | Answered::Origin(response), _) => Ok(response),
     }
@@ -36,30 +45,45 @@ enum Answered {
     Origin(Response),
 }
 
+impl Answered {
+    fn response(&self) -> &Response {
+        match self {
+            Self::Gate(response) | Self::Origin(response) => response,
+        }
+    }
+}
+
 async fn answer(arrived: &Arrived, env: &Env, config: &Config) -> Result<Answered> {
     if arrived.raw_path.starts_with(OWN_PREFIX) {
         return endpoints::handle(arrived, env, config)
             .await
             .map(Answered::Gate);
     }
+    let began_ms = Date::now().as_millis();
     let (method, overridden) = (arrived.method.as_ref(), arrived.is_overridden());
-    let response = match config.policy.find(method, &arrived.raw_path, overridden) {
-        Match::NotCanonical => answer::problem(&Problem::new(Code::PathNotCanonical)),
-        Match::Protected(route) => match protect::check(arrived, route, config).await? {
-            Checked::Claim(operation, request) => {
-                shards::call(env, config, &operation, &request).await
-            }
-            Checked::Problem(problem) => answer::problem(&problem),
-            Checked::Unkeyed(body) => {
-                return pass(arrived, body.map(Into::into), env, config).await;
-            }
-        },
+    let (answered, route) = match config.policy.find(method, &arrived.raw_path, overridden) {
+        Match::NotCanonical => {
+            let answered = answer::problem(&Problem::new(Code::PathNotCanonical));
+            (answered.map(Answered::Gate)?, "")
+        }
+        Match::Protected(route) => (protect(arrived, route, env, config).await?, &*route.name),
         Match::Unprotected => {
             let body = arrived.request.inner().body();
             return pass(arrived, body.map(Into::into), env, config).await;
         }
     };
-    response.map(Answered::Gate)
+    tally::decided(route, "enforce", answered.response(), began_ms)?;
+    Ok(answered)
+}
+
+async fn protect(arrived: &Arrived, route: &Route, env: &Env, config: &Config) -> Result<Answered> {
+    match protect::check(arrived, route, config).await? {
+        Checked::Claim(operation, request) => shards::call(env, config, &operation, &request)
+            .await
+            .map(Answered::Gate),
+        Checked::Problem(problem) => answer::problem(&problem).map(Answered::Gate),
+        Checked::Unkeyed(body) => pass(arrived, body.map(Into::into), env, config).await,
+    }
 }
 
 async fn pass(

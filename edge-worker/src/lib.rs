@@ -32,6 +32,7 @@ mod proxy;
 mod shard;
 mod shards;
 mod store;
+mod tally;
 mod waiters;
 mod wire;
 
@@ -52,7 +53,7 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
     };
     match message::open(request.headers(), &config)? {
         Some(dispatch) => send_courier(request, dispatch, env, config, &context).await,
-        None => gate::handle(request, &env, &config).await,
+        None => gate::handle(request, &env, &config, &context).await,
     }
 }
 

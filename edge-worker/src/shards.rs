@@ -4,17 +4,18 @@
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use js_sys::ArrayBuffer;
+use js_sys::{ArrayBuffer, Reflect};
 use oncegate_core::header;
 use oncegate_core::identity::Identity;
+use oncegate_core::metrics::ShardCall;
 use oncegate_core::policy::STORE_DEADLINE_MS;
 use oncegate_core::problem::{Code, Problem};
-use worker::{Delay, Env, Headers, Method, Request, Response, Result, Stub};
+use wasm_bindgen::JsValue;
+use worker::{Delay, Env, Error, Headers, Method, Request, Response, Result, Stub};
 
-use crate::answer;
 use crate::config::Config;
 use crate::message::{self, ToShard};
-use crate::wire;
+use crate::{answer, tally, wire};
 
 /// How often a shard that fails is asked: a claim is the same however often it is made.
 const TRIES: u32 = 2;
@@ -70,12 +71,13 @@ pub(crate) async fn call(
     for _ in 0..TRIES {
         // A stub is of no use after an error: each try has its own.
         let stub = stub(env, config, operation)?;
-        match within(
+        let called = within(
             STORE_DEADLINE_MS,
             wire::call(stub.into_rpc(), &request.build()?),
         )
-        .await
-        {
+        .await;
+        count(operation, &called, |response| !is_fault(response));
+        match called {
             Some(Ok(response)) if !is_fault(&response) => return Ok(response),
             Some(Ok(response)) => {
                 worker::console_error!("shard: status {}", response.status_code());
@@ -88,6 +90,28 @@ pub(crate) async fn call(
         }
     }
     answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))
+}
+
+/// Counts a call.
+pub(crate) fn count(
+    operation: &Identity,
+    called: &Option<Result<Response>>,
+    is_answer: impl Fn(&Response) -> bool,
+) {
+    let ended = match called {
+        Some(Ok(response)) if is_answer(response) => ShardCall::Answered,
+        Some(Err(Error::UnknownJsError { original, .. })) if is_overloaded(original) => {
+            ShardCall::Overloaded
+        }
+        Some(_) => ShardCall::Failed,
+        None => ShardCall::TimedOut,
+    };
+    tally::shard_called(operation.shard(), ended);
+}
+
+fn is_overloaded(error: &JsValue) -> bool {
+    let overloaded = Reflect::get(error, &"overloaded".into());
+    overloaded.is_ok_and(|overloaded| overloaded.is_truthy())
 }
 
 /// A shard marks each of its answers with the operation; a runtime's error page has no mark.

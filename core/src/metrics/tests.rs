@@ -146,3 +146,17 @@ fn every_family_says_what_it_is_before_its_samples() {
         assert_eq!(text.matches(&kind).count(), 1, "{kind}");
     }
 }
+
+#[test]
+fn counts_arrive_as_they_were_sent() {
+    let mut metrics = Metrics::default();
+    metrics.decided(decision("pay", "dispatched"), 3);
+    metrics.shard_called(1023, ShardCall::Overloaded);
+    let sent = serde_json::to_string(&metrics).unwrap();
+    assert_eq!(serde_json::from_str::<Metrics>(&sent).unwrap(), metrics);
+    // What a version without these counts has stored.
+    assert_eq!(
+        serde_json::from_str::<Metrics>("{}").unwrap(),
+        Metrics::default()
+    );
+}

@@ -35,6 +35,7 @@ pub(super) async fn tell(
             wire::call(stub.into_rpc(), &message.build()?),
         )
         .await;
+        shards::count(&operation, &told, |response| response.status_code() == 200);
         match told {
             Some(Ok(response)) if response.status_code() == 200 => return Ok(Some(response)),
             Some(Ok(response)) => {

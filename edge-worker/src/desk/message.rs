@@ -3,6 +3,7 @@
 //! The Desk may run an earlier or a later version than who speaks to it. A field that is added later
 //! has a default; a message of an unknown kind is an error, and who sent it keeps what was not heard.
 
+use oncegate_core::metrics::Metrics;
 use serde::{Deserialize, Serialize};
 
 /// To the Desk.
@@ -13,6 +14,50 @@ pub(crate) enum ToDesk {
     Trouble(Report),
     /// Which operations are in trouble?
     List,
+    /// What an isolate has counted and seen since it last said so.
+    Tally(Tallied),
+    /// Everything that was counted, as the text that Prometheus reads.
+    Metrics,
+    /// Which decisions followed the one with this number?
+    Events { after: u64 },
+}
+
+/// See [`ToDesk::Tally`].
+#[derive(Debug, Default, Deserialize, Serialize)]
+pub(crate) struct Tallied {
+    pub(crate) metrics: Metrics,
+    /// The newest decisions, the oldest of them first.
+    pub(crate) events: Vec<Event>,
+}
+
+/// A decision, as it may be told: with the operation's reference, never with its key.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Event {
+    pub(crate) at_ms: u64,
+    pub(crate) route: String,
+    pub(crate) mode: String,
+    pub(crate) decision: String,
+    pub(crate) state: Option<String>,
+    pub(crate) operation: Option<String>,
+    /// The status that the client got.
+    pub(crate) status: u16,
+    pub(crate) took_ms: u64,
+}
+
+/// The answer to [`ToDesk::Events`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Events {
+    pub(crate) events: Vec<Numbered>,
+    /// To ask with for what follows.
+    pub(crate) last: u64,
+}
+
+/// An event with its number; where one is missing, there were more than the Desk keeps.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Numbered {
+    pub(crate) number: u64,
+    #[serde(flatten)]
+    pub(crate) event: Event,
 }
 
 /// See [`ToDesk::Trouble`].

@@ -2,13 +2,17 @@
 //!
 //! Atomicity: every method is synchronous, so what one message changes is durable together.
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use worker::{Result, SqlStorage, SqlStorageValue, Storage};
 
-use super::message::{Listed, Report, Trouble, Troubled};
+use super::message::{Event, Events, Listed, Numbered, Report, Trouble, Troubled};
 
 /// How many operations one list names. Whoever works through them asks again.
 const LONGEST_LIST: u64 = 500;
+
+/// How many decisions are kept.
+const EVENTS_KEPT: u64 = 1_000;
 
 pub(super) struct Store {
     sql: SqlStorage,
@@ -23,9 +27,28 @@ struct Row {
     since_ms: u64,
 }
 
+/// How many operations of a route are in this trouble.
+#[derive(Deserialize)]
+pub(super) struct Troubles {
+    pub(super) route: String,
+    pub(super) state: String,
+    pub(super) operations: u64,
+}
+
 #[derive(Deserialize)]
 struct Number {
     number: u64,
+}
+
+#[derive(Deserialize)]
+struct Batch {
+    last: u64,
+    events: String,
+}
+
+#[derive(Deserialize)]
+struct Note {
+    note: String,
 }
 
 impl Store {
@@ -36,6 +59,9 @@ impl Store {
             "trouble (operation TEXT PRIMARY KEY, route TEXT NOT NULL, state TEXT NOT NULL,
                       rank INTEGER NOT NULL, since_ms INTEGER NOT NULL) WITHOUT ROWID",
             "shards (shard INTEGER PRIMARY KEY, heard_ms INTEGER NOT NULL)",
+            // One row for each tally: an event alone would cost a row.
+            "events (last INTEGER PRIMARY KEY, events TEXT NOT NULL)",
+            "notes (name TEXT PRIMARY KEY, note TEXT NOT NULL) WITHOUT ROWID",
         ] {
             store
                 .sql
@@ -98,6 +124,75 @@ impl Store {
             more: all.saturating_sub(operations.len() as u64),
             operations,
         })
+    }
+
+    /// How many operations are in trouble, by route and state.
+    pub(super) fn troubles(&self) -> Result<Vec<Troubles>> {
+        let query =
+            "SELECT route, state, COUNT(*) AS operations FROM trouble GROUP BY route, state";
+        self.sql.exec(query, None)?.to_array()
+    }
+
+    /// Adds decisions to those that are kept.
+    pub(super) fn add_events(&self, events: &[Event]) -> Result<()> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let last = self.last_event()? + events.len() as u64;
+        self.sql.exec(
+            "INSERT INTO events (last, events) VALUES (?, ?)",
+            vec![integer(last)?, serde_json::to_string(events)?.into()],
+        )?;
+        self.sql.exec(
+            "DELETE FROM events WHERE last <= ?",
+            vec![integer(last.saturating_sub(EVENTS_KEPT))?],
+        )?;
+        Ok(())
+    }
+
+    /// The decisions that followed number `after`, as far as they are kept.
+    pub(super) fn events(&self, after: u64) -> Result<Events> {
+        let last = self.last_event()?;
+        let after = after.max(last.saturating_sub(EVENTS_KEPT));
+        let batches: Vec<Batch> = self
+            .sql
+            .exec(
+                "SELECT last, events FROM events WHERE last > ? ORDER BY last",
+                vec![integer(after)?],
+            )?
+            .to_array()?;
+        let mut events = Vec::new();
+        for batch in batches {
+            let of: Vec<Event> = serde_json::from_str(&batch.events)?;
+            let first = batch.last + 1 - of.len() as u64;
+            let numbered = (first..).zip(of).filter(|(number, _)| *number > after);
+            events.extend(numbered.map(|(number, event)| Numbered { number, event }));
+        }
+        Ok(Events { events, last })
+    }
+
+    fn last_event(&self) -> Result<u64> {
+        self.number(
+            "SELECT COALESCE(MAX(last), 0) AS number FROM events",
+            Vec::new(),
+        )
+    }
+
+    /// What was noted under this name.
+    pub(super) fn note<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        let query = "SELECT note FROM notes WHERE name = ?";
+        let rows: Vec<Note> = self.sql.exec(query, vec![name.into()])?.to_array()?;
+        let note = rows.first().map(|row| serde_json::from_str(&row.note));
+        Ok(note.transpose()?)
+    }
+
+    /// Notes something under this name.
+    pub(super) fn set_note(&self, name: &str, note: &impl Serialize) -> Result<()> {
+        self.sql.exec(
+            "INSERT OR REPLACE INTO notes (name, note) VALUES (?, ?)",
+            vec![name.into(), serde_json::to_string(note)?.into()],
+        )?;
+        Ok(())
     }
 
     /// The one number that a query gives.

@@ -10,7 +10,7 @@ use oncegate_store::Written;
 use worker::{Date, Error, Fetcher, Request, Response, Result};
 
 use super::{Inner, identity};
-use crate::answer::{self, Answer, Mark};
+use crate::answer::{self, Answer, DISPATCHED, Mark, WAITED};
 use crate::courier::SUPERSEDED;
 use crate::errand;
 use crate::message::{Claim, Completion, Reply};
@@ -53,7 +53,7 @@ impl Inner {
                 let answer = self.dispatch(courier, call, claim, attempt);
                 match within(claim.client_timeout_ms, answer).await {
                     Some(Ok(response)) => Ok(response),
-                    _ => self.record_answer(claim, Asker::First),
+                    _ => answer::decided(self.record_answer(claim, Asker::First)?, DISPATCHED),
                 }
             }
             Admission::Wait { lease_ends_ms } => {
@@ -61,7 +61,9 @@ impl Inner {
                 let mark = Mark::new(&claim.operation, record.terms());
                 let news = self.waiters.join(operation, claim.fingerprint);
                 match within(wait_ms, news).await {
-                    Some(Ok(News::Answer(_, answer, status))) => mark.again(&answer, status),
+                    Some(Ok(News::Answer(_, answer, status))) => {
+                        answer::decided(mark.again(&answer, status)?, WAITED)
+                    }
                     _ => self.record_answer(claim, Asker::Waiter),
                 }
             }

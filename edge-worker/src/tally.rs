@@ -1,0 +1,148 @@
+//! What this isolate has counted, and the Desk does not know yet.
+//!
+//! Invariant: nothing here is waited for by a request. What is counted goes to the Desk behind an
+//! answer, at most once in ten seconds, or as soon as many decisions have come together.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+
+use oncegate_core::header;
+use oncegate_core::metrics::{Decision, Metrics, ShardCall};
+use worker::{Context, Date, Delay, Env, Response, Result};
+
+use crate::config::Config;
+use crate::desk;
+use crate::desk::message::{Event, Tallied, ToDesk};
+
+const USUAL_PAUSE_MS: u64 = 10_000;
+
+/// Under load a tally is full long before the usual pause is over.
+const SHORTEST_PAUSE_MS: u64 = 1_000;
+
+/// How many decisions a tally holds. Of more, the oldest are counted and not shown.
+const EVENTS: usize = 200;
+
+/// A promised tally that is this much too late was lost with its request.
+const GRACE_MS: u64 = 5_000;
+
+thread_local! {
+    static TALLY: RefCell<Tally> = RefCell::default();
+}
+
+#[derive(Default)]
+struct Tally {
+    metrics: Metrics,
+    events: VecDeque<Event>,
+    told_ms: u64,
+    /// When the next one is promised.
+    due_ms: Option<u64>,
+}
+
+impl Tally {
+    /// How long to wait with the next one; `None` if another request has promised it.
+    fn promise(&mut self, now_ms: u64) -> Option<u64> {
+        let pause_ms = match self.events.len() < EVENTS {
+            true => USUAL_PAUSE_MS,
+            false => SHORTEST_PAUSE_MS,
+        };
+        let due_ms = now_ms.max(self.told_ms + pause_ms);
+        if self
+            .due_ms
+            .is_some_and(|promised_ms| promised_ms <= due_ms && now_ms <= promised_ms + GRACE_MS)
+        {
+            return None;
+        }
+        self.due_ms = Some(due_ms);
+        Some(due_ms - now_ms)
+    }
+
+    /// What there is to tell.
+    fn take(&mut self, now_ms: u64) -> Option<Tallied> {
+        self.due_ms = None;
+        if self.metrics == Metrics::default() {
+            return None;
+        }
+        self.told_ms = now_ms;
+        Some(Tallied {
+            metrics: std::mem::take(&mut self.metrics),
+            events: std::mem::take(&mut self.events).into(),
+        })
+    }
+}
+
+/// Counts what a request of a protected route was answered.
+pub(crate) fn decided(route: &str, mode: &str, response: &Response, began_ms: u64) -> Result<()> {
+    let headers = response.headers();
+    let operation = headers.get(header::OPERATION)?;
+    let state = headers.get(header::IDEMPOTENCY_STATUS)?;
+    let decision = headers.get(header::DECISION)?.unwrap_or_else(|| {
+        let decision = if operation.is_some() {
+            "dispatched"
+        } else {
+            "passed"
+        };
+        decision.to_owned()
+    });
+    let at_ms = Date::now().as_millis();
+    add(Event {
+        at_ms,
+        route: route.to_owned(),
+        mode: mode.to_owned(),
+        decision,
+        state,
+        operation,
+        status: response.status_code(),
+        took_ms: at_ms.saturating_sub(began_ms),
+    });
+    Ok(())
+}
+
+fn add(event: Event) {
+    let decision = Decision {
+        route: event.route.clone(),
+        mode: event.mode.clone(),
+        decision: event.decision.clone(),
+        state: event.state.clone().unwrap_or_default(),
+    };
+    TALLY.with_borrow_mut(|tally| {
+        tally.metrics.decided(decision, event.took_ms);
+        if tally.events.len() == EVENTS {
+            tally.events.pop_front();
+        }
+        tally.events.push_back(event);
+    });
+}
+
+/// Counts a call to a shard.
+pub(crate) fn shard_called(shard: u16, ended: ShardCall) {
+    TALLY.with_borrow_mut(|tally| tally.metrics.shard_called(shard, ended));
+}
+
+/// Tells the Desk when it is time, behind the answer to a request.
+pub(crate) fn tell_later(env: &Env, config: &Rc<Config>, context: &Context) {
+    let now_ms = Date::now().as_millis();
+    let Some(wait_ms) = TALLY.with_borrow_mut(|tally| tally.promise(now_ms)) else {
+        return;
+    };
+    let (env, config) = (env.clone(), Rc::clone(config));
+    context.wait_until(async move {
+        if wait_ms > 0 {
+            Delay::from(Duration::from_millis(wait_ms)).await;
+        }
+        tell(&env, &config).await;
+    });
+}
+
+/// Tells the Desk now.
+pub(crate) async fn tell(env: &Env, config: &Config) {
+    let now_ms = Date::now().as_millis();
+    let Some(tallied) = TALLY.with_borrow_mut(|tally| tally.take(now_ms)) else {
+        return;
+    };
+    if let Err(error) = desk::tell(env, config, &ToDesk::Tally(tallied)).await {
+        worker::console_warn!("tally: {error}");
+        TALLY.with_borrow_mut(|tally| tally.metrics.report_lost());
+    }
+}
