@@ -19,6 +19,7 @@
 //! | [`signature`] | whether a call comes from the gate | edge, origin |
 //! | [`policy`] | which requests are protected, and how | edge |
 //! | [`proof`] | what an origin's answer proves about its attempt | edge |
+//! | [`quota`] | how many new operations a tenant may begin | edge |
 //! | [`operation`] | the life of an operation at the edge | edge |
 //! | [`problem`] | the gate's own answers | edge |
 //! | [`metrics`] | what was decided, added up | edge |
@@ -53,6 +54,7 @@ pub mod policy;
 pub mod principal;
 pub mod problem;
 pub mod proof;
+pub mod quota;
 pub mod retry_after;
 pub mod seal;
 pub mod signature;

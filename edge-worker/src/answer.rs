@@ -51,6 +51,13 @@ impl<'a> Mark<'a> {
         self.write(&problem, view)
     }
 
+    /// Turns away a request whose key has no record, without a word about an earlier one.
+    pub(crate) fn turn_away(&self, problem: &Problem) -> Result<Response> {
+        let response = write(problem)?;
+        response.headers().set(header::OPERATION, self.operation)?;
+        Ok(response)
+    }
+
     /// Says that nothing is known of an operation that has no record.
     pub(crate) fn problem_of_absent(&self, code: Code) -> Result<Response> {
         let mut problem = Problem::new(code).retry_after(RETRY_HINT_MS);

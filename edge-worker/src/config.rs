@@ -5,7 +5,9 @@ use std::fmt;
 use std::rc::Rc;
 
 use oncegate_core::policy::{OriginConfig, Origins, Place, Policy, RouteConfig};
+use oncegate_core::quota::Quota;
 use oncegate_core::signature::Secrets;
+use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 use worker::{Env, Url};
 
@@ -23,7 +25,18 @@ pub(crate) struct Config {
     pub(crate) metrics_secrets: Option<Secrets>,
     /// Origins of pages that may call the gate from elsewhere.
     pub(crate) cors_origins: Vec<String>,
+    pub(crate) limits: Limits,
     pub(crate) policy: Policy,
+}
+
+/// What one shard takes on.
+pub(crate) struct Limits {
+    /// New operations of one tenant.
+    pub(crate) claims_per_scope: Quota,
+    /// Requests that wait for the attempt of another one.
+    pub(crate) waiters: usize,
+    /// The size of its database from which on it begins nothing new.
+    pub(crate) bytes: u64,
 }
 
 /// A setting that cannot be used.
@@ -81,6 +94,7 @@ impl Config {
             admin_secrets: bearers(env, "ADMIN_SECRETS")?,
             metrics_secrets: bearers(env, "METRICS_SECRETS")?,
             cors_origins: cors_origins(env)?,
+            limits: limits(env)?,
             policy,
         })
     }
@@ -194,6 +208,33 @@ fn policy(env: &Env) -> Result<Policy, ConfigError> {
         serde_json::from_str(&json).map_err(|reason| error("ROUTES", reason))?;
     let routes: Result<Vec<_>, _> = values.into_iter().enumerate().map(route).collect();
     Policy::new(routes?).map_err(|reason| error("ROUTES", reason))
+}
+
+fn limits(env: &Env) -> Result<Limits, ConfigError> {
+    let claims = number(env, "CLAIMS_PER_SCOPE_PER_MINUTE", 6_000)?;
+    let claims_per_scope = Quota::per_minute(claims).ok_or_else(|| {
+        error(
+            "CLAIMS_PER_SCOPE_PER_MINUTE",
+            "must be at least 1; to let nothing through, use the kill switch",
+        )
+    })?;
+    Ok(Limits {
+        claims_per_scope,
+        waiters: number(env, "WAITERS_PER_SHARD", 2_000)?,
+        bytes: number(env, "SHARD_BYTES", 9_000_000_000)?,
+    })
+}
+
+fn number<T: DeserializeOwned>(
+    env: &Env,
+    setting: &'static str,
+    usual: T,
+) -> Result<T, ConfigError> {
+    match json(env, setting) {
+        Some(json) => serde_json::from_str(&json)
+            .map_err(|_| error(setting, format!("is {json} and must be a whole number"))),
+        None => Ok(usual),
+    }
 }
 
 /// A setting that is more than a string, as JSON; `None` if it is not set.

@@ -73,6 +73,7 @@ async fn cancel(arrived: &Arrived, env: &Env, config: &Config) -> Result<Respons
         kind,
         principal: None,
         terms: route.terms.clone(),
+        scope: protect::scope(arrived).to_owned(),
         client_timeout_ms: route.client_timeout_ms,
     };
     shards::ask(env, config, &operation, &ToShard::Cancel(cancel)).await

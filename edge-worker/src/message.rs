@@ -43,9 +43,13 @@ pub(crate) struct Claim {
     pub(crate) key: String,
     pub(crate) kind: KeyKind,
     pub(crate) principal: Option<Principal>,
+    /// The tenant, for its quota.
+    pub(crate) scope: String,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) terms: Terms,
     pub(crate) wait_ms: u64,
+    /// How many requests may wait for one operation.
+    pub(crate) max_waiters: usize,
     pub(crate) client_timeout_ms: u64,
 }
 
@@ -56,6 +60,8 @@ pub(crate) struct Cancel {
     pub(crate) key: String,
     pub(crate) kind: KeyKind,
     pub(crate) principal: Option<Principal>,
+    /// The tenant, for its quota.
+    pub(crate) scope: String,
     /// For a key that has no record: the terms of its route.
     pub(crate) terms: Terms,
     pub(crate) client_timeout_ms: u64,

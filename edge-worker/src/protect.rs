@@ -33,6 +33,9 @@ pub(crate) enum Checked {
 const MOST_FIELDS: usize = 64;
 const LARGEST_FIELDS_BYTES: usize = 12 * 1024;
 
+/// How many requests may wait for one operation.
+const MAX_WAITERS: usize = 1_000;
+
 pub(crate) async fn check(arrived: &Arrived, route: &Route, config: &Config) -> Result<Checked> {
     if headers::exceed(arrived.request.headers(), MOST_FIELDS, LARGEST_FIELDS_BYTES) {
         let limit = format!("the limits are {MOST_FIELDS} fields and {LARGEST_FIELDS_BYTES} bytes");
@@ -70,6 +73,8 @@ pub(crate) async fn check(arrived: &Arrived, route: &Route, config: &Config) -> 
     };
     let operation = identity(arrived, config, route, &key);
     let claim = Claim {
+        scope: scope(arrived).to_owned(),
+        max_waiters: MAX_WAITERS,
         operation: operation.reference(),
         key: key.to_header(),
         kind,
@@ -93,12 +98,16 @@ pub(crate) async fn check(arrived: &Arrived, route: &Route, config: &Config) -> 
 /// The identity of a key on a route: a client's key is the same on every route, a generated one is not.
 pub(crate) fn identity(arrived: &Arrived, config: &Config, route: &Route, key: &Key) -> Identity {
     let secret = config.identity_secret.as_bytes();
-    // The tenant: constant for the life of an operation, never the user.
-    let scope = arrived.url.authority();
+    let scope = scope(arrived);
     match route.generates_key() {
         true => Identity::of_generated(secret, scope, &route.name, key),
         false => Identity::of_key(secret, scope, key),
     }
+}
+
+/// The tenant: constant for the life of an operation, never the user.
+pub(crate) fn scope(arrived: &Arrived) -> &str {
+    arrived.url.authority()
 }
 
 fn fingerprint(

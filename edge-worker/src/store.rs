@@ -26,6 +26,9 @@ extern "C" {
     #[wasm_bindgen(method, catch, variadic)]
     fn exec(this: &Sql, statement: &str, values: &Array) -> std::result::Result<Cursor, JsValue>;
 
+    #[wasm_bindgen(method, getter, js_name = databaseSize)]
+    fn database_size(this: &Sql) -> f64;
+
     type Cursor;
 
     #[wasm_bindgen(method, catch)]
@@ -55,6 +58,11 @@ impl Rows {
             .unchecked_into();
         let sql = storage.sql();
         Self { storage, sql }
+    }
+
+    /// How large the database is.
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.sql.database_size() as u64
     }
 }
 

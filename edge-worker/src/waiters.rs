@@ -29,24 +29,47 @@ struct Waiter {
     sender: oneshot::Sender<News>,
 }
 
+/// How many may wait.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    pub(crate) per_operation: usize,
+    pub(crate) per_shard: usize,
+}
+
+impl Room {
+    fn is_in(self, waiting: &Waiting, operation: &Identity) -> bool {
+        let here = waiting.get(operation).map_or(0, Vec::len);
+        let all: usize = waiting.values().map(Vec::len).sum();
+        here < self.per_operation && all < self.per_shard
+    }
+}
+
+type Waiting = HashMap<Identity, Vec<Waiter>>;
+
 #[derive(Default)]
-pub(crate) struct Waiters(RefCell<HashMap<Identity, Vec<Waiter>>>);
+pub(crate) struct Waiters(RefCell<Waiting>);
 
 impl Waiters {
+    /// Waits with the others; `None` if there is no room.
     pub(crate) fn join(
         &self,
         operation: Identity,
         fingerprint: Fingerprint,
-    ) -> oneshot::Receiver<News> {
-        let (sender, receiver) = oneshot::channel();
+        room: Room,
+    ) -> Option<oneshot::Receiver<News>> {
         let mut waiting = self.0.borrow_mut();
-        let waiters = waiting.entry(operation).or_default();
-        waiters.retain(|waiter| !waiter.sender.is_canceled());
-        waiters.push(Waiter {
+        if !room.is_in(&waiting, &operation) {
+            drop_the_gone(&mut waiting);
+            if !room.is_in(&waiting, &operation) {
+                return None;
+            }
+        }
+        let (sender, receiver) = oneshot::channel();
+        waiting.entry(operation).or_default().push(Waiter {
             fingerprint,
             sender,
         });
-        receiver
+        Some(receiver)
     }
 
     pub(crate) fn tell(&self, operation: &Identity, news: &News) {
@@ -60,4 +83,12 @@ impl Waiters {
             let _ = waiter.sender.send(heard);
         }
     }
+}
+
+/// Those who have given up make room.
+fn drop_the_gone(waiting: &mut Waiting) {
+    waiting.retain(|_, waiters| {
+        waiters.retain(|waiter| !waiter.sender.is_canceled());
+        !waiters.is_empty()
+    });
 }

@@ -23,6 +23,14 @@ pub struct Found<B> {
     pub place: Place,
 }
 
+impl<B> Found<B> {
+    /// Whether the key counts as never seen.
+    pub fn is_absent(&self, now_ms: u64) -> bool {
+        let record = self.record.as_ref();
+        record.is_none_or(|record| record.is_expired(now_ms))
+    }
+}
+
 /// Where the row of an operation is. True until the caller awaits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there are two tables")]

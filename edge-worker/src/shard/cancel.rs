@@ -25,12 +25,19 @@ impl Inner {
         let now_ms = Date::now().as_millis();
         let operation = identity(&cancel.operation)?;
         let store = self.store(now_ms)?;
-        let Found { record, place, .. } = store.find(now_ms, &operation)?;
+        let found = store.find(now_ms, &operation)?;
+        let mark = Mark::new(&cancel.operation, &cancel.terms);
+        if found.is_absent(now_ms)
+            && let Some(problem) = self.turn_away(now_ms, &cancel.scope)?
+        {
+            return mark.turn_away(&problem);
+        }
+        let Found { record, place, .. } = found;
         let (kind, principal) = (cancel.kind, cancel.principal);
         let cancelled = Operation::cancel(record, now_ms, kind, &cancel.terms, principal);
         let (record, cancellation) = match cancelled {
             Ok(cancelled) => cancelled,
-            Err(turn) => return answer::problem(&Problem::new(turn.into())),
+            Err(turn) => return mark.turn_away(&Problem::new(turn.into())),
         };
         match cancellation {
             Cancellation::Cancelled => store.write(&operation, place, record, Written::NOTHING)?,

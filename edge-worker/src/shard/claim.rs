@@ -16,7 +16,7 @@ use crate::errand;
 use crate::message::{Claim, Completion, Reply};
 use crate::shards::within;
 use crate::store::Found;
-use crate::waiters::News;
+use crate::waiters::{News, Room};
 use crate::wire;
 
 /// Who is answered: the request whose attempt it is, or another one.
@@ -36,6 +36,11 @@ impl Inner {
         let operation = identity(&claim.operation)?;
         let store = self.store(now_ms)?;
         let found = store.find(now_ms, &operation)?;
+        if found.is_absent(now_ms)
+            && let Some(problem) = self.turn_away(now_ms, &claim.scope)?
+        {
+            return Mark::new(&claim.operation, &claim.terms).turn_away(&problem);
+        }
         let (record, admission) = Operation::arrive(
             found.record,
             now_ms,
@@ -59,7 +64,13 @@ impl Inner {
             Admission::Wait { lease_ends_ms } => {
                 let wait_ms = claim.wait_ms.min(lease_ends_ms.saturating_sub(now_ms));
                 let mark = Mark::new(&claim.operation, record.terms());
-                let news = self.waiters.join(operation, claim.fingerprint);
+                let room = Room {
+                    per_operation: claim.max_waiters,
+                    per_shard: self.config()?.limits.waiters,
+                };
+                let Some(news) = self.waiters.join(operation, claim.fingerprint, room) else {
+                    return mark.problem(now_ms, Code::InProgress, &record.view(now_ms));
+                };
                 match within(wait_ms, news).await {
                     Some(Ok(News::Answer(_, answer, status))) => {
                         answer::decided(mark.again(&answer, status)?, WAITED)

@@ -7,6 +7,7 @@
 mod cancel;
 mod claim;
 mod complete;
+mod limits;
 mod look;
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -37,6 +38,7 @@ struct Inner {
     state: worker::State,
     env: Env,
     waiters: Waiters,
+    accounts: limits::Accounts,
     /// Opened at the first call, so that an error is an answer and not a failed start.
     store: std::cell::OnceCell<Store>,
 }
@@ -47,6 +49,7 @@ impl DurableObject for Shard {
             state,
             env,
             waiters: Waiters::default(),
+            accounts: limits::Accounts::default(),
             store: std::cell::OnceCell::new(),
         }))
     }
