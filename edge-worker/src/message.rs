@@ -8,6 +8,7 @@ use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{Terms, View};
 use oncegate_core::principal::Principal;
 use oncegate_core::seal::{is_sealed, seal};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use worker::{Error, Headers, Result};
 
@@ -18,6 +19,10 @@ pub(crate) const MESSAGE: &str = "oncegate-message";
 
 /// The header with the seal of a message that comes through the clients' door.
 const SEAL: &str = "oncegate-seal";
+
+/// The version of every message, in front of its JSON. A message of an unknown version is an error, so
+/// that a client hears 503: during a deployment, gate, shard and courier may be of different ones.
+const VERSION: &str = "1";
 
 /// To a shard.
 #[derive(Debug, Deserialize, Serialize)]
@@ -187,7 +192,7 @@ impl Seen {
 
 /// Writes a message to a shard into `headers`. Only the gate has the way to shards: no seal.
 pub(crate) fn attach(headers: &Headers, message: &ToShard) -> Result<()> {
-    headers.set(MESSAGE, &serde_json::to_string(message)?)
+    headers.set(MESSAGE, &written(message)?)
 }
 
 /// Reads the message to a shard.
@@ -195,12 +200,12 @@ pub(crate) fn read(headers: &Headers) -> Result<ToShard> {
     let text = headers
         .get(MESSAGE)?
         .ok_or_else(|| Error::from("a call without a message"))?;
-    Ok(serde_json::from_str(&text)?)
+    understood(&text)
 }
 
 /// Writes a sealed message to a courier into `headers`.
 pub(crate) fn attach_sealed(headers: &Headers, dispatch: &Dispatch, config: &Config) -> Result<()> {
-    let text = serde_json::to_string(dispatch)?;
+    let text = written(dispatch)?;
     headers.set(SEAL, &seal(config.identity_secret.as_bytes(), &text))?;
     headers.set(MESSAGE, &text)
 }
@@ -213,7 +218,25 @@ pub(crate) fn open(headers: &Headers, config: &Config) -> Result<Option<Dispatch
     if !is_sealed(config.identity_secret.as_bytes(), &text, &seal) {
         return Ok(None);
     }
-    Ok(Some(serde_json::from_str(&text)?))
+    understood(&text).map(Some)
+}
+
+fn written(message: &impl Serialize) -> Result<String> {
+    Ok(format!("{VERSION} {}", serde_json::to_string(message)?))
+}
+
+fn understood<T: DeserializeOwned>(text: &str) -> Result<T> {
+    // Gates before version 1 wrote no version: a courier of theirs may still have an answer to tell.
+    let json = match text.split_once(' ') {
+        Some((VERSION, json)) => json,
+        _ if text.starts_with('{') => text,
+        _ => {
+            return Err(Error::from(
+                "a message of an unknown version: parts of two deployments speak to each other",
+            ));
+        }
+    };
+    Ok(serde_json::from_str(json)?)
 }
 
 /// Takes the message out of `headers`.

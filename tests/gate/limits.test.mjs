@@ -1,0 +1,115 @@
+// What a shard takes on, and what it turns away: through the whole chain.
+
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { startOrigin } from "../support/origin.mjs";
+import { order, send, startStack, until } from "../support/stack.mjs";
+
+const SHARDS = 1024;
+const SHARD_BYTES = 400_000;
+
+let origin;
+let stack;
+let number = 0;
+
+before(async () => {
+  origin = await startOrigin();
+  stack = await startStack(
+    { wait_ms: 8_000, CLAIMS_PER_SCOPE_PER_MINUTE: 2, WAITERS_PER_SHARD: 2, SHARD_BYTES },
+    origin,
+  );
+});
+after(async () => {
+  await stack?.stop();
+  await origin?.stop();
+});
+beforeEach(() => origin.clear());
+
+const look = async (key) => {
+  const response = await fetch(`${stack.gate}/.oncegate/v1/operations`, { headers: { "idempotency-key": key } });
+  return response.json();
+};
+
+/** The number of the shard that holds the operation of this key. */
+const shardOf = async (key) => {
+  const { operation } = await look(key);
+  const digest = Buffer.from(operation.slice("op_".length), "base64url");
+  return digest.readUInt16BE(0) % SHARDS;
+};
+
+/** Keys of one shard. */
+async function neighbours(count) {
+  const shards = new Map();
+  for (;;) {
+    const key = `key-${number++}`;
+    const shard = await shardOf(key);
+    const keys = shards.get(shard) ?? [];
+    keys.push(key);
+    if (keys.length === count) return keys;
+    shards.set(shard, keys);
+  }
+}
+
+test("a tenant that begins too many operations in one shard waits, and what it has begun goes on", async () => {
+  const [first, second, third] = await neighbours(3);
+  assert.equal((await send(stack, first)).says, "executed");
+  assert.equal((await send(stack, second)).says, "executed");
+  const turned = await send(stack, third);
+  assert.deepEqual([turned.status, turned.body.code, turned.body.retryable], [429, "quota_exceeded", true]);
+  assert.deepEqual([turned.body.executed, turned.body.safe_new_key, turned.says], [null, false, null]);
+  assert.ok(turned.body.retry_after_ms > 0 && turned.body.retry_after_ms <= 60_000);
+  assert.equal(turned.headers.get("retry-after"), String(Math.ceil(turned.body.retry_after_ms / 1_000)));
+  assert.equal((await look(third)).state, "absent");
+  assert.equal((await send(stack, first)).replayed, true);
+  // Dead keys are rows too.
+  const headers = { "idempotency-key": third };
+  const cancelled = await fetch(`${stack.gate}/.oncegate/v1/operations/cancel`, { method: "POST", headers });
+  assert.equal(cancelled.status, 429);
+  assert.equal(origin.seen.length, 2);
+});
+
+test("where too many wait, the next one hears in_progress at once", async () => {
+  const key = "crowded";
+  let finish;
+  origin.handle = (request, response) => {
+    finish = () => origin.done(request, response);
+  };
+  const first = send(stack, key);
+  await until(() => finish, Boolean);
+  let answered = 0;
+  const waiting = [1, 2, 3, 4].map(async () => {
+    const answer = await send(stack, key);
+    answered += 1;
+    return answer;
+  });
+  await until(() => answered, (count) => count === 2);
+  finish();
+  const answers = [await first, ...(await Promise.all(waiting))];
+  const codes = answers.map((answer) => (answer.status === 201 ? 201 : answer.body.code)).sort();
+  assert.deepEqual(codes, [201, 201, 201, "in_progress", "in_progress"]);
+  assert.equal(origin.seen.length, 1);
+});
+
+test("a shard whose database is full begins nothing new, replays what it has and completes what is open", async () => {
+  const [large, open, next] = await neighbours(3);
+  let finish;
+  origin.handle = (request, response) => {
+    if (request.headers["idempotency-key"] === open) {
+      finish = () => origin.done(request, response);
+      return;
+    }
+    response.writeHead(201, { "idempotency-outcome": "executed" });
+    response.end(Buffer.alloc(SHARD_BYTES, "x"));
+  };
+  const opened = send(stack, open);
+  await until(() => finish, Boolean);
+  assert.equal((await send(stack, large)).says, "executed");
+  const turned = await send(stack, next, order());
+  assert.deepEqual([turned.status, turned.body.code, turned.says], [503, "gate_unavailable", null]);
+  assert.equal((await look(next)).state, "absent");
+  const replayed = await send(stack, large);
+  assert.deepEqual([replayed.replayed, replayed.bytes.length], [true, SHARD_BYTES]);
+  finish();
+  assert.equal((await opened).says, "executed");
+  assert.equal((await send(stack, open)).replayed, true);
+});
