@@ -51,13 +51,6 @@ impl<'a> Mark<'a> {
         self.write(&problem, view)
     }
 
-    /// Turns away a request whose key has no record, without a word about an earlier one.
-    pub(crate) fn turn_away(&self, problem: &Problem) -> Result<Response> {
-        let response = write(problem)?;
-        response.headers().set(header::OPERATION, self.operation)?;
-        Ok(response)
-    }
-
     /// Says that nothing is known of an operation that has no record.
     pub(crate) fn problem_of_absent(&self, code: Code) -> Result<Response> {
         let mut problem = Problem::new(code).retry_after(RETRY_HINT_MS);
@@ -123,6 +116,14 @@ pub(crate) fn decided(response: Response, decision: &str) -> Result<Response> {
 /// A problem that says nothing about an earlier request.
 pub(crate) fn problem(problem: &Problem) -> Result<Response> {
     write(problem)
+}
+
+/// A shard's answer that says nothing about the operation, which it names only as the caller has: by
+/// that a gate tells it from a fault of the platform.
+pub(crate) fn turn_away(problem: &Problem, operation: &str) -> Result<Response> {
+    let response = write(problem)?;
+    response.headers().set(header::OPERATION, operation)?;
+    Ok(response)
 }
 
 /// The gate cannot work with its settings. Which one, its log says; a client must not.

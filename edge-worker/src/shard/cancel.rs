@@ -26,18 +26,17 @@ impl Inner {
         let operation = identity(&cancel.operation)?;
         let store = self.store(now_ms)?;
         let found = store.find(now_ms, &operation)?;
-        let mark = Mark::new(&cancel.operation, &cancel.terms);
         if found.is_absent(now_ms)
             && let Some(problem) = self.turn_away(now_ms, &cancel.scope)?
         {
-            return mark.turn_away(&problem);
+            return answer::turn_away(&problem, &cancel.operation);
         }
         let Found { record, place, .. } = found;
         let (kind, principal) = (cancel.kind, cancel.principal);
         let cancelled = Operation::cancel(record, now_ms, kind, &cancel.terms, principal);
         let (record, cancellation) = match cancelled {
             Ok(cancelled) => cancelled,
-            Err(turn) => return mark.turn_away(&Problem::new(turn.into())),
+            Err(turn) => return answer::turn_away(&Problem::new(turn.into()), &cancel.operation),
         };
         match cancellation {
             Cancellation::Cancelled => store.write(&operation, place, record, Written::NOTHING)?,
@@ -73,7 +72,7 @@ impl Inner {
         let mark = Mark::new(&cancel.operation, &cancel.terms);
         let view = match Operation::look(record.as_ref(), now_ms, cancel.principal) {
             Ok(view) => view,
-            Err(turn) => return answer::problem(&Problem::new(turn.into())),
+            Err(turn) => return answer::turn_away(&Problem::new(turn.into()), &cancel.operation),
         };
         let code = match view.map(|view| view.state) {
             Some(State::Cancelled | State::Executed | State::Refused) => {

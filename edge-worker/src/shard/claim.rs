@@ -39,7 +39,7 @@ impl Inner {
         if found.is_absent(now_ms)
             && let Some(problem) = self.turn_away(now_ms, &claim.scope)?
         {
-            return Mark::new(&claim.operation, &claim.terms).turn_away(&problem);
+            return answer::turn_away(&problem, &claim.operation);
         }
         let (record, admission) = Operation::arrive(
             found.record,
@@ -166,9 +166,9 @@ fn answer_from(now_ms: u64, claim: &Claim, told: Told<'_>, asker: Asker) -> Resu
                 stored.ok_or_else(|| Error::from("a record without the answer it speaks of"))?;
             return mark.again(answer, view.state.status());
         }
-        // Nothing of the operation is told, not even that it is there to be named.
         Admission::Turn(Turn::PrincipalMismatch) => {
-            return answer::problem(&Problem::new(Code::PrincipalMismatch));
+            let problem = Problem::new(Code::PrincipalMismatch);
+            return answer::turn_away(&problem, &claim.operation);
         }
         Admission::Turn(turn) => Code::from(turn),
         Admission::Wait { .. } => Code::InProgress,

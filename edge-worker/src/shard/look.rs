@@ -17,7 +17,7 @@ impl Inner {
         let record = self.store(now_ms)?.find(now_ms, &operation)?.record;
         let seen = match Operation::look(record.as_ref(), now_ms, principal) {
             Ok(view) => Seen::new(reference.to_owned(), view),
-            Err(turn) => return answer::problem(&Problem::new(turn.into())),
+            Err(turn) => return answer::turn_away(&Problem::new(turn.into()), reference),
         };
         ResponseBuilder::new()
             .with_header(header::OPERATION, &seen.operation)?
