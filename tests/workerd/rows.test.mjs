@@ -2,14 +2,8 @@
 
 import { expect, test } from "vitest";
 
-import { effects, look, newKey, release, send, shardOf, until } from "./support/gate.mjs";
+import { effects, look, newKey, openShard, release, send, until } from "./support/gate.mjs";
 import { watchStore } from "./support/store.mjs";
-
-/** The object of a key whose tables are made: the first operation of a shard's life pays for those. */
-async function openShard(key) {
-  const { operation } = await look(key);
-  return shardOf(operation);
-}
 
 test("a first execution writes two rows, and a replay none", async () => {
   const key = newKey();

@@ -43,6 +43,11 @@ export function shardNamed(name) {
   return env.SHARDS.getByName(name);
 }
 
+/** The object of a key, with its tables made: the first call of a shard's life pays for those. */
+export async function openShard(key, path = "/orders") {
+  return shardOf((await look(key, `?route=${path.slice(1)}`)).operation);
+}
+
 /** Rows of a shard's database. */
 export function query(shard, sql, ...values) {
   return runInDurableObject(shard, (_, { storage }) => storage.sql.exec(sql, ...values).toArray());

@@ -23,6 +23,8 @@ export async function watchStore(shard, fault = () => undefined) {
 class Watched {
   #restore = [];
   #calls = [];
+  /** How many statements have failed because the test said so. */
+  failures = 0;
 
   constructor(fault) {
     this.fault = fault;
@@ -32,7 +34,10 @@ class Watched {
     const watched = this;
     this.#replace(sql, "exec", (exec) => function (statement, ...values) {
       const error = watched.fault(statement, values);
-      if (error) throw error;
+      if (error) {
+        watched.failures++;
+        throw error;
+      }
       const cursor = exec.call(this, statement, ...values);
       watched.#calls.push({ sql: statement, cursor });
       return cursor;
