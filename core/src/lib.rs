@@ -12,6 +12,7 @@
 //! | [`key`] | what is an idempotency key | every tier |
 //! | [`fingerprint`] | which two requests ask for the same | every tier |
 //! | [`body`] | what a body says, and which key it carries | edge |
+//! | [`breaker`] | whether an origin has to be tested before anything is claimed | edge |
 //! | [`identity`] | under which name an operation is stored, and where | edge |
 //! | [`principal`] | whose an operation is | edge |
 //! | [`outcome`] | the words of the wire: `Idempotency-Outcome`, `Idempotency-Status` | every tier |
@@ -40,6 +41,7 @@ extern crate alloc;
 pub mod attempt;
 pub mod backoff;
 pub mod body;
+pub mod breaker;
 pub mod fingerprint;
 pub mod header;
 pub mod hex;

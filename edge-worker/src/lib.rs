@@ -17,6 +17,7 @@ mod answer;
 mod arrived;
 mod bearer;
 mod body;
+mod breaker;
 mod config;
 mod cors;
 mod courier;

@@ -52,6 +52,8 @@ pub(crate) struct Claim {
     pub(crate) scope: String,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) terms: Terms,
+    /// The origin cannot be reached: nothing new may be claimed (rule A5).
+    pub(crate) unreachable: bool,
     pub(crate) wait_ms: u64,
     /// How many requests may wait for one operation.
     pub(crate) max_waiters: usize,

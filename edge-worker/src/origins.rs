@@ -3,7 +3,7 @@
 use oncegate_core::policy::Place;
 use worker::{Env, Request, Response, Result};
 
-use crate::wire;
+use crate::{breaker, wire};
 
 /// The address of `path_and_query` at an origin. A Worker behind a binding has no host of its own; it
 /// finds the client's in `X-Forwarded-Host`, as every origin does.
@@ -16,8 +16,10 @@ pub(crate) fn url(place: &Place, path_and_query: &str) -> String {
 
 /// Sends a request whose address [`url`] made for this place.
 pub(crate) async fn send(env: &Env, place: &Place, request: &Request) -> Result<Response> {
-    match place {
+    let answered = match place {
         Place::Service(binding) => wire::call(env.service(binding)?.into_rpc(), request).await,
         Place::Url(_) => wire::fetch(request).await,
-    }
+    };
+    breaker::heard(place, &answered);
+    answered
 }

@@ -14,9 +14,9 @@ use worker::Result;
 use crate::arrived::Arrived;
 use crate::body::{self, BodyFault};
 use crate::config::Config;
-use crate::headers;
 use crate::message::{self, Claim, ToShard};
 use crate::shards::ShardRequest;
+use crate::{breaker, headers};
 
 /// What the checks say.
 pub(crate) enum Checked {
@@ -80,6 +80,7 @@ pub(crate) async fn check(arrived: &Arrived, route: &Route, config: &Config) -> 
         kind,
         principal: None,
         fingerprint: fingerprint(arrived, &content_type, body_sha256)?,
+        unreachable: breaker::is_unreachable(config.origins.of_path(arrived.url.path())).await,
         terms: route.terms.clone(),
         wait_ms: route.wait_ms,
         client_timeout_ms: route.client_timeout_ms,

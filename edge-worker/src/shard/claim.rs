@@ -41,6 +41,10 @@ impl Inner {
         {
             return answer::turn_away(&problem, &claim.operation);
         }
+        let is_open = found
+            .record
+            .as_ref()
+            .is_some_and(|record| !record.is_settled());
         let (record, admission) = Operation::arrive(
             found.record,
             now_ms,
@@ -50,6 +54,11 @@ impl Inner {
             claim.fingerprint,
         );
         match admission {
+            // What was claimed before goes on as if nothing were known of the origin.
+            Admission::Dispatch(_) if claim.unreachable && !is_open => {
+                let problem = Problem::new(Code::OriginUnreachable).retry_after(1_000);
+                answer::turn_away(&problem, &claim.operation)
+            }
             Admission::Dispatch(attempt) => {
                 // What can fail comes before the write: a row that says "dispatched" must be true.
                 let (courier, config) = (self.courier()?, self.config()?);

@@ -1,0 +1,85 @@
+// An origin that cannot be reached: nothing new is claimed for it, and nobody else suffers.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, beforeEach, test } from "node:test";
+
+import { startOrigin } from "../support/origin.mjs";
+import { call } from "../support/raw.mjs";
+import { startStack, until } from "../support/stack.mjs";
+
+const FAILURES = 5;
+let origin;
+let stack;
+
+before(async () => {
+  origin = await startOrigin();
+  stack = await startStack({ origin: "none" }, origin);
+});
+after(async () => {
+  await stack?.stop();
+  await origin?.stop();
+});
+beforeEach(() => origin.clear());
+
+const send = (key = randomUUID()) => call(stack.gate, "/orders", { key });
+const look = async (key) =>
+  (await call(stack.gate, "/.oncegate/v1/operations", { method: "GET", key })).json();
+
+/** Calls the origin so often in vain that the next request is preceded by a test. */
+async function fail(times = FAILURES) {
+  for (let count = 0; count < times; count += 1) {
+    const lost = await send();
+    assert.deepEqual([lost.status, lost.json().code], [502, "outcome_unknown"]);
+  }
+}
+
+test("a5 an origin that takes no connection is unreachable, and nothing is claimed for it", async () => {
+  const before = randomUUID();
+  assert.equal((await send(before)).says, "executed");
+  const open = randomUUID();
+  await origin.stop();
+  try {
+    assert.equal((await send(open)).json().code, "outcome_unknown");
+    await fail(FAILURES - 1);
+    const key = randomUUID();
+    const refused = await send(key);
+    assert.deepEqual([refused.status, refused.json().code], [502, "origin_unreachable"]);
+    assert.ok(Number(refused.headers["retry-after"]) >= 1);
+    const { executed, retryable, safe_new_key } = refused.json();
+    assert.deepEqual([executed, retryable, safe_new_key], [null, true, false]);
+    assert.equal((await look(key)).state, "absent");
+    assert.equal((await send(before)).says, "replayed", "what was executed is replayed all the same");
+    assert.equal((await send(open)).json().code, "outcome_unknown", "what was claimed stays what it is");
+
+    await origin.start();
+    const found = await until(() => send(key), (answer) => answer.status !== 502);
+    assert.deepEqual([found.status, found.says], [201, "executed"]);
+    assert.equal((await send(key)).says, "replayed");
+  } finally {
+    await origin.start().catch(() => {});
+  }
+});
+
+test("a5 an origin that takes connections and breaks them is never called unreachable", async () => {
+  origin.handle = (request) => request.socket.destroy();
+  await fail();
+  await fail();
+  const lost = await send();
+  assert.deepEqual([lost.status, lost.json().code], [502, "outcome_unknown"]);
+  origin.clear();
+  assert.equal((await send()).says, "executed");
+});
+
+test("a5 answers in between keep the breaker closed", async () => {
+  for (let round = 0; round < 3; round += 1) {
+    origin.handle = (request) => request.socket.destroy();
+    for (let count = 1; count < FAILURES; count += 1) await send();
+    origin.clear();
+    assert.equal((await send()).says, "executed");
+  }
+  await origin.stop();
+  const lost = await send();
+  await origin.start();
+  assert.equal(lost.json().code, "outcome_unknown", "one failure is no reason to test");
+});
