@@ -1,0 +1,127 @@
+// kill -9 of the gate in mid-flight, and a start on the same state: what was said stays true, and nothing happens twice.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, beforeEach, test } from "node:test";
+
+import { startOrigin } from "../support/origin.mjs";
+import { json, startStack, until } from "../support/stack.mjs";
+
+const TIMES = "lease_ms = 1000, wait_ms = 500, client_timeout_ms = 800, max_body_bytes = 65536";
+const ROUTES = `[
+  { name = "orders", methods = ["POST"], path = "/orders", origin = "ledger", ${TIMES} },
+  { name = "held", methods = ["POST"], path = "/held", origin = "none", ${TIMES} },
+]`.replaceAll(/\n */g, " ");
+
+let origin;
+let stack;
+let key;
+
+before(async () => {
+  origin = await startOrigin();
+  stack = await startStack({ ROUTES }, origin);
+});
+after(async () => {
+  await stack?.stop();
+  await origin?.stop();
+});
+beforeEach(() => {
+  key = randomUUID();
+  origin.clear();
+});
+
+/** What an origin with a ledger does: the effect of a key happens once, and everybody gets its answer. */
+function ledger() {
+  const effects = new Map();
+  origin.handle = ({ headers }, response) => {
+    const name = headers["idempotency-key"];
+    if (!effects.has(name)) effects.set(name, `effect ${effects.size} for ${name}`);
+    response.writeHead(201, { "content-type": "text/plain", "idempotency-outcome": "executed" }).end(effects.get(name));
+  };
+  return effects;
+}
+
+async function send(name, path = "/orders", body = "{}") {
+  const response = await fetch(`${stack.gate}${path}`, { method: "POST", headers: { ...json, "idempotency-key": name }, body });
+  const text = await response.text();
+  return { status: response.status, says: response.headers.get("idempotency-status"), text, problem: text.startsWith("{") ? JSON.parse(text) : {} };
+}
+
+const look = async (name, route) =>
+  (await fetch(`${stack.gate}/.oncegate/v1/operations?route=${route}`, { headers: { "idempotency-key": name } })).json();
+
+/** Sends a request whose answer the origin holds, and kills the gate under it. */
+async function cutOff(path, duplicates = 0) {
+  origin.handle = () => {};
+  const cut = Array.from({ length: 1 + duplicates }, () => assert.rejects(send(key, path)));
+  await until(() => origin.seen.length, (seen) => seen === 1);
+  await Promise.all([...cut, stack.tell("kill-gate")]);
+  await stack.tell("start-gate");
+}
+
+test("i2 a gate that is killed under an attempt sends it again to a ledger, under the next number", async () => {
+  await cutOff("/orders", 3);
+  const effects = ledger();
+  const found = await until(() => send(key), ({ status }) => status === 201);
+  assert.deepEqual([found.says, found.text], ["executed", effects.get(key)]);
+  assert.deepEqual(origin.seen.map(({ headers }) => headers["oncegate-attempt"]), ["1", "2"]);
+  assert.equal((await send(key)).says, "replayed");
+});
+
+test("i5 a gate that is killed under an attempt says unknown where nobody can be asked, and sends nothing again", async () => {
+  await cutOff("/held", 3);
+  const seen = await until(() => look(key, "held"), ({ state }) => state === "unknown");
+  assert.deepEqual([seen.attempts, seen.unsettled, seen.executed, seen.safe_new_key], [1, 1, null, false]);
+  const again = await send(key, "/held");
+  assert.deepEqual([again.status, again.problem.code], [409, "outcome_unknown"]);
+  const other = await send(key, "/held", `{"other":true}`);
+  assert.deepEqual([other.status, other.problem.code], [422, "key_reused"]);
+  assert.equal(origin.seen.length, 1);
+});
+
+test("i2 an operation outlives as many crashes as come", async () => {
+  for (const attempt of [1, 2, 3]) {
+    origin.handle = () => {};
+    const cut = [];
+    // Duplicates before the lease is over start nothing.
+    await until(() => (cut.push(send(key).catch(() => {})), origin.seen.length), (seen) => seen === attempt);
+    await Promise.all([...cut, stack.tell("kill-gate")]);
+    await stack.tell("start-gate");
+  }
+  assert.deepEqual(await look(key, "orders").then(({ attempts, executed, safe_new_key }) => [attempts, executed, safe_new_key]), [3, null, false]);
+  const effects = ledger();
+  const found = await until(() => send(key), ({ status }) => status === 201);
+  assert.equal(found.text, effects.get(key));
+  assert.deepEqual(origin.seen.map(({ headers }) => headers["oncegate-attempt"]), ["1", "2", "3", "4"]);
+});
+
+test("i2 whoever was answered before a crash under load gets the same answer after it", async () => {
+  const effects = ledger();
+  const told = new Map();
+  let over = false;
+  const client = async () => {
+    while (!over) {
+      const name = randomUUID();
+      const answer = await send(name).catch(() => undefined);
+      told.set(name, answer?.status === 201 ? answer.text : undefined);
+    }
+  };
+  const clients = Array.from({ length: 8 }, client);
+  await until(() => told.size, (size) => size >= 100);
+  over = true;
+  await Promise.all([...clients, stack.tell("kill-gate")]);
+  await stack.tell("start-gate");
+  const answered = [...told].filter(([, text]) => text !== undefined);
+  assert.ok(answered.length > 50, `${answered.length} were answered`);
+  const sent = origin.seen.length;
+  for (const [name, text] of answered) {
+    const again = await send(name);
+    assert.deepEqual([again.status, again.says, again.text], [201, "replayed", text]);
+  }
+  assert.equal(origin.seen.length, sent, "a replay asks no origin");
+  for (const [name, text] of told) {
+    if (text !== undefined) continue;
+    const found = await until(() => send(name), ({ status }) => status === 201);
+    assert.equal(found.text, effects.get(name));
+  }
+});
