@@ -1,5 +1,6 @@
 //! `cargo xtask`: builds, runs and tests Oncegate, and sets up what is missing for it.
 
+mod bench;
 mod build;
 mod http;
 mod process;
@@ -45,6 +46,11 @@ enum Command {
     },
     /// Builds the SDK, the edge and the site, as far as they have changed
     Build,
+    /// Measures what the gate costs
+    Bench {
+        #[command(subcommand)]
+        bench: bench::Bench,
+    },
     /// Starts origin and gate for a test that controls them by lines on standard input
     Stack(Stack),
 }
@@ -126,6 +132,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         }
         Command::Test { parts } => return test::run(&project, &parts),
         Command::Build => build::all(&project, &Tools::install(&project)?)?,
+        Command::Bench { bench } => bench::run(&project, &bench)?,
         Command::Stack(stack) => {
             let plan = Plan {
                 state: stack.state_dir,

@@ -20,7 +20,7 @@ pub(crate) struct Ports {
 
 impl Ports {
     /// Exactly this port and the next, if both are free; any free pair for 0.
-    pub(super) fn claim(project: &Project, wanted: u16) -> Result<Self> {
+    pub(crate) fn claim(project: &Project, wanted: u16) -> Result<Self> {
         if wanted == 0 {
             return Self::any(project);
         }
@@ -41,12 +41,12 @@ impl Ports {
     }
 
     /// The gate's port.
-    pub(super) fn gate(&self) -> u16 {
+    pub(crate) fn gate(&self) -> u16 {
         self.gate
     }
 
     /// The origin's port.
-    pub(super) fn origin(&self) -> u16 {
+    pub(crate) fn origin(&self) -> u16 {
         self.gate + 1
     }
 

@@ -1,0 +1,135 @@
+//! What is measured, in turns. Invariant: every lap is checked by what the origin executed during it, so that a figure is
+//! of what its name says.
+
+use anyhow::{Result, bail};
+
+use super::keys::{Keys, request};
+use super::load::{self, Script};
+use super::origin::Origin;
+use super::report::{Figures, Row, Section};
+use super::runtime::Runtime;
+
+/// Connections, and requests on each of them.
+type Shape = (usize, usize);
+
+/// The usual load: enough to keep the runtime busy, little enough for a lap of about a second.
+const USUAL: Shape = (32, 40);
+/// For shards that are filled: keys of one shard are dear to find.
+const SMALL: Shape = (32, 10);
+/// Duplicates at once, as others measured them.
+const CROWD: Shape = (100, 10);
+
+/// The parts that are measured.
+pub(super) struct Rounds<'a> {
+    pub(super) pass_through: Runtime,
+    pub(super) gate: Runtime,
+    pub(super) origin: &'a Origin,
+    pub(super) keys: &'a mut Keys,
+}
+
+impl Rounds<'_> {
+    /// Pass-through and gate, in turns.
+    pub(super) fn compared(&mut self, rounds: usize, service_ms: u64) -> Result<Section> {
+        self.origin.work_for(service_ms);
+        let rows = [
+            ("pass-through", 0),
+            ("first execution", 0),
+            ("replay, many keys", 0),
+            ("replay, one key", 0),
+            ("pass-through, 100 connections", 4),
+            ("one key at once, 100 connections", 4),
+        ];
+        let rows = rows.map(|(name, like)| Row::new(name, like)).into();
+        let mut section = Section::new(format!("the origin works for {service_ms} ms"), rows);
+        // The first one warms up and is not counted.
+        self.compare()?;
+        for _ in 0..rounds {
+            section.take(self.compare()?);
+        }
+        Ok(section)
+    }
+
+    fn compare(&mut self) -> Result<Vec<Figures>> {
+        let own = script(USUAL, || {
+            request(self.pass_through.address(), &self.keys.any())
+        });
+        let first = script(USUAL, || request(self.gate.address(), &self.keys.any()));
+        let hot = vec![vec![first[0][0].clone(); USUAL.1]; USUAL.0];
+        let mut again = first.clone();
+        again.rotate_left(USUAL.0 / 2);
+        let crowd_own = script(CROWD, || {
+            request(self.pass_through.address(), &self.keys.any())
+        });
+        let one = request(self.gate.address(), &self.keys.any());
+        let crowd = script(CROWD, || one.clone());
+        Ok(vec![
+            self.lap(&self.pass_through, &own, count(USUAL))?,
+            self.lap(&self.gate, &first, count(USUAL))?,
+            self.lap(&self.gate, &again, 0)?,
+            self.lap(&self.gate, &hot, 0)?,
+            self.lap(&self.pass_through, &crowd_own, count(CROWD))?,
+            self.lap(&self.gate, &crowd, 1)?,
+        ])
+    }
+
+    /// The gate with shards that hold so many operations already, in turns.
+    pub(super) fn stored(
+        &mut self,
+        rounds: usize,
+        stored: &[u32],
+        shards: &[u16],
+    ) -> Result<Section> {
+        self.origin.work_for(0);
+        let rows: Vec<Row> = stored
+            .iter()
+            .flat_map(|rows| {
+                [("first execution", 0), ("replay", 1)]
+                    .map(|(name, like)| Row::new(format!("{name}, {rows} stored"), like))
+            })
+            .collect();
+        let mut section = Section::new("one shard, the origin works for 0 ms", rows);
+        self.compare_stored(shards)?;
+        for _ in 0..rounds {
+            section.take(self.compare_stored(shards)?);
+        }
+        Ok(section)
+    }
+
+    fn compare_stored(&mut self, shards: &[u16]) -> Result<Vec<Figures>> {
+        let mut of_shard = vec![Vec::new(); shards.len()];
+        while of_shard.iter().any(|keys| keys.len() < count(SMALL)) {
+            let (place, key) = self.keys.in_one_of(shards, self.gate.address());
+            of_shard[place].push(key);
+        }
+        let mut figures = Vec::new();
+        for keys in of_shard {
+            let mut keys = keys.iter();
+            let mut next = || keys.next().map_or("", String::as_str);
+            let first = script(SMALL, || request(self.gate.address(), next()));
+            figures.push(self.lap(&self.gate, &first, count(SMALL))?);
+            figures.push(self.lap(&self.gate, &first, 0)?);
+        }
+        Ok(figures)
+    }
+
+    fn lap(&self, runtime: &Runtime, script: &Script, executed: usize) -> Result<Figures> {
+        let (calls, cpu) = (self.origin.calls(), runtime.cpu()?);
+        let lap = load::run(runtime.address(), script, 201)?;
+        let (calls, cpu) = (self.origin.calls() - calls, runtime.cpu()? - cpu);
+        if calls != executed as u64 {
+            bail!(
+                "the origin was called {calls} times, not {executed} times as was to be measured"
+            );
+        }
+        Ok(Figures::new(&lap, cpu))
+    }
+}
+
+fn script((connections, requests): Shape, mut request: impl FnMut() -> Vec<u8>) -> Script {
+    let mut connection = || (0..requests).map(|_| request()).collect();
+    (0..connections).map(|_| connection()).collect()
+}
+
+fn count((connections, requests): Shape) -> usize {
+    connections * requests
+}
