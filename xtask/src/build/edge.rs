@@ -19,7 +19,7 @@ pub(super) fn build(project: &Project, tools: &Tools) -> Result<()> {
     let output = project.path("target/gate/index_bg.wasm");
     let stamp = Stamp::new("edge")
         .files(project, &WORKSPACE)?
-        .files(project, &["edge-worker", "package-lock.json"])?;
+        .files(project, &["edge-worker", "store", "package-lock.json"])?;
     let stamp = stamp
         .text(&nightly_version())
         .text(EXCEPTIONS)
