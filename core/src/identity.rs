@@ -34,6 +34,12 @@ impl Identity {
         Self::digest(secret, b"generated", &[scope, route, key.as_str()])
     }
 
+    /// The identity under which an operation is observed: nothing that is observed is ever taken for
+    /// what has happened.
+    pub fn of_observed(secret: &[u8], operation: &Self) -> Self {
+        Self::digest(secret, b"observed", &[&operation.reference()])
+    }
+
     fn digest(secret: &[u8], space: &[u8], parts: &[&str]) -> Self {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes keys of any length");
@@ -109,6 +115,17 @@ mod tests {
         assert_eq!(of("pay"), of("pay"));
         assert_ne!(of("pay"), of("refund"));
         assert_ne!(of("pay"), identity("secret", "shop.example", "42"));
+    }
+
+    #[test]
+    fn an_observed_operation_is_another_one() {
+        let one = identity("secret", "shop.example", "k");
+        let observed = Identity::of_observed(b"secret", &one);
+        assert_eq!(observed, Identity::of_observed(b"secret", &one));
+        assert_ne!(observed, one);
+        assert_ne!(observed, Identity::of_observed(b"another", &one));
+        let other = identity("secret", "shop.example", "l");
+        assert_ne!(observed, Identity::of_observed(b"secret", &other));
     }
 
     #[test]

@@ -22,6 +22,7 @@
 //! | [`proof`] | what an origin's answer proves about its attempt | edge |
 //! | [`quota`] | how many new operations a tenant may begin | edge |
 //! | [`operation`] | the life of an operation at the edge | edge |
+//! | [`switch`] | what an operator has changed without a deploy | edge |
 //! | [`problem`] | the gate's own answers | edge |
 //! | [`metrics`] | what was decided, added up | edge |
 //! | [`ledger`] | what the origin does with a key it may know | origin |
@@ -60,3 +61,4 @@ pub mod quota;
 pub mod retry_after;
 pub mod seal;
 pub mod signature;
+pub mod switch;

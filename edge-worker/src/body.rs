@@ -66,6 +66,16 @@ pub(crate) fn is_bodiless(status: u16) -> bool {
     matches!(status, 204 | 205 | 304)
 }
 
+/// Gives up the copy of a body, read or not: a branch that nobody reads is kept in memory.
+pub(crate) fn discard(request: &Request) {
+    if let Some(stream) = request.inner().body()
+        && !stream.locked()
+    {
+        // Whether it comes to an end changes nothing.
+        let _ = stream.cancel();
+    }
+}
+
 /// SHA-256 by the platform.
 pub(crate) async fn sha256(data: &ArrayBuffer) -> Result<[u8; 32]> {
     let digest = JsFuture::from(digest("SHA-256", data)?).await?;

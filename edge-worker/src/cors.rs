@@ -5,6 +5,7 @@
 
 use oncegate_core::header;
 use oncegate_core::policy::{Match, OWN_PREFIX};
+use oncegate_core::switch::{Mode, Switch};
 use worker::{Headers, Method, Response, ResponseBuilder, Result};
 
 use crate::arrived::Arrived;
@@ -19,22 +20,33 @@ pub(crate) fn allowed(arrived: &Arrived, config: &Config) -> Result<Option<Strin
     Ok(origin.filter(|origin| config.cors_origins.contains(origin)))
 }
 
-/// Answers a preflight for something that the gate answers for; `None` for every other request.
-pub(crate) fn preflight(
-    arrived: &Arrived,
-    origin: &str,
-    config: &Config,
-) -> Result<Option<Response>> {
-    let asked = arrived.header("access-control-request-method")?;
-    if arrived.method != Method::Options || asked.is_empty() {
+/// The method that a preflight asks for; `None` for every other request.
+pub(crate) fn preflight(arrived: &Arrived) -> Result<Option<String>> {
+    if arrived.method != Method::Options {
         return Ok(None);
     }
-    let route = config.policy.find(&asked, &arrived.raw_path, false);
-    if matches!(route, Match::Unprotected) && !arrived.raw_path.starts_with(OWN_PREFIX) {
+    let asked = arrived.header("access-control-request-method")?;
+    Ok((!asked.is_empty()).then_some(asked))
+}
+
+/// Answers a preflight for something that the gate answers for.
+pub(crate) fn answer(
+    arrived: &Arrived,
+    origin: &str,
+    asked: &str,
+    config: &Config,
+    switch: &Switch,
+) -> Result<Option<Response>> {
+    let passes = match config.policy.find(asked, &arrived.raw_path, false) {
+        Match::NotCanonical => false,
+        Match::Protected(route) => switch.mode(&route.name) == Mode::Observe,
+        Match::Unprotected => !arrived.raw_path.starts_with(OWN_PREFIX),
+    };
+    if passes {
         return Ok(None);
     }
     let headers = Headers::new();
-    headers.set("access-control-allow-methods", &asked)?;
+    headers.set("access-control-allow-methods", asked)?;
     let wanted = arrived.header("access-control-request-headers")?;
     headers.set("access-control-allow-headers", &wanted)?;
     headers.set("access-control-max-age", PREFLIGHT_MAX_AGE_S)?;

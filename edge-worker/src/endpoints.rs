@@ -30,6 +30,12 @@ pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Res
         {
             desk::endpoints::trouble(arrived, env, config).await
         }
+        (Method::Get, "/.oncegate/v1/admin/switch") => {
+            desk::endpoints::switch(arrived, env, config).await
+        }
+        (Method::Put, "/.oncegate/v1/admin/switch") => {
+            desk::endpoints::set_switch(arrived, env, config).await
+        }
         _ => answer::problem(&Problem::new(Code::EndpointUnknown)),
     }
 }

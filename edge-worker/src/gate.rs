@@ -4,13 +4,17 @@ use std::rc::Rc;
 
 use oncegate_core::policy::{Match, OWN_PREFIX, Route};
 use oncegate_core::problem::{Code, Problem};
+use oncegate_core::switch::Mode;
 use wasm_bindgen::JsValue;
 use worker::{Context, Date, Env, Request, Response, Result};
 
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::protect::{self, Checked};
-use crate::{answer, cors, endpoints, proxy, shards, tally};
+use crate::{answer, cors, endpoints, observe, proxy, shards, switch, tally};
+
+/// When what the switch turns away may come again: it is set for minutes, not for seconds.
+const REFUSED_RETRY_MS: u64 = 30_000;
 
 pub(crate) async fn handle(
     request: Request,
@@ -27,11 +31,14 @@ pub(crate) async fn handle(
     }
     let page = cors::allowed(&arrived, config)?;
     if let Some(page) = &page
-        && let Some(response) = cors::preflight(&arrived, page, config)?
+        && let Some(asked) = cors::preflight(&arrived)?
     {
-        return Ok(response);
+        let switch = switch::current(env, config, context).await;
+        if let Some(response) = cors::answer(&arrived, page, &asked, config, &switch)? {
+            return Ok(response);
+        }
     }
-    let answered = answer(&arrived, env, config).await?;
+    let answered = answer(&arrived, env, config, context).await?;
     tally::tell_later(env, config, context);
     match (answered, page) {
         (Answered::Gate(response), Some(page)) => cors::open(response, &page),
@@ -53,7 +60,12 @@ impl Answered {
     }
 }
 
-async fn answer(arrived: &Arrived, env: &Env, config: &Config) -> Result<Answered> {
+async fn answer(
+    arrived: &Arrived,
+    env: &Env,
+    config: &Rc<Config>,
+    context: &Context,
+) -> Result<Answered> {
     if arrived.raw_path.starts_with(OWN_PREFIX) {
         return endpoints::handle(arrived, env, config)
             .await
@@ -66,7 +78,18 @@ async fn answer(arrived: &Arrived, env: &Env, config: &Config) -> Result<Answere
             let answered = answer::problem(&Problem::new(Code::PathNotCanonical));
             (answered.map(Answered::Gate)?, "")
         }
-        Match::Protected(route) => (protect(arrived, route, env, config).await?, &*route.name),
+        Match::Protected(route) => {
+            let switch = switch::current(env, config, context).await;
+            let answered = match switch.mode(&route.name) {
+                Mode::Enforce => protect(arrived, route, env, config).await?,
+                Mode::Observe => {
+                    let passed = observe::pass(arrived, route, env, config, context).await;
+                    return passed.map(Answered::Origin);
+                }
+                Mode::Refuse => refused().map(Answered::Gate)?,
+            };
+            (answered, &*route.name)
+        }
         Match::Unprotected => {
             let body = arrived.request.inner().body();
             return pass(arrived, body.map(Into::into), env, config).await;
@@ -74,6 +97,13 @@ async fn answer(arrived: &Arrived, env: &Env, config: &Config) -> Result<Answere
     };
     tally::decided(route, "enforce", answered.response(), began_ms)?;
     Ok(answered)
+}
+
+/// What the switch turns away.
+fn refused() -> Result<Response> {
+    let reason = "an operator has closed this route for now";
+    let problem = Problem::new(Code::GateUnavailable).because(reason);
+    answer::problem(&problem.retry_after(REFUSED_RETRY_MS))
 }
 
 async fn protect(arrived: &Arrived, route: &Route, env: &Env, config: &Config) -> Result<Answered> {

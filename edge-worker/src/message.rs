@@ -38,6 +38,10 @@ pub(crate) enum ToShard {
     Hear(Heard),
     /// What became of this operation?
     Look(Look),
+    /// A request has passed unprotected: what would have been decided?
+    Observe(Claim),
+    /// What came of a request that would have been an attempt.
+    Observed(Completion),
 }
 
 /// See [`ToShard::Claim`].
@@ -143,6 +147,17 @@ pub(crate) struct Completed {
     pub(crate) view: View,
     /// The record's answer counts, not the attempt's.
     pub(crate) superseded: bool,
+}
+
+/// The answer to [`ToShard::Observe`] and [`ToShard::Observed`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Observed {
+    /// As in `Oncegate-Decision`.
+    pub(crate) decision: String,
+    /// As in `Idempotency-Status`.
+    pub(crate) state: Option<String>,
+    /// The attempt that would have been started.
+    pub(crate) attempt: Option<u32>,
 }
 
 /// See [`ToShard::Look`].

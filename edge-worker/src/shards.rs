@@ -121,11 +121,15 @@ fn is_fault(response: &Response) -> bool {
 
 /// The object that holds `operation`.
 pub(crate) fn stub(env: &Env, config: &Config, operation: &Identity) -> Result<Stub> {
+    object(env, config, &format!("shard-{}", operation.shard()))
+}
+
+/// The shard with this name.
+pub(crate) fn object(env: &Env, config: &Config, name: &str) -> Result<Stub> {
     let shards = env.durable_object("SHARDS")?;
-    let name = format!("shard-{}", operation.shard());
     match &config.location_hint {
-        Some(hint) => shards.get_by_name_with_location_hint(&name, hint),
-        None => shards.get_by_name(&name),
+        Some(hint) => shards.get_by_name_with_location_hint(name, hint),
+        None => shards.get_by_name(name),
     }
 }
 

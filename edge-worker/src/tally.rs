@@ -99,6 +99,13 @@ pub(crate) fn decided(route: &str, mode: &str, response: &Response, began_ms: u6
     Ok(())
 }
 
+/// Counts what would have been decided about a request that has passed, and logs it.
+pub(crate) fn observed(event: Event) -> Result<()> {
+    worker::console_log!("{}", serde_json::to_string(&event)?);
+    add(event);
+    Ok(())
+}
+
 fn add(event: Event) {
     let decision = Decision {
         route: event.route.clone(),

@@ -1,15 +1,21 @@
 //! What the Desk is asked from outside.
 
+use js_sys::Uint8Array;
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::signature::Secrets;
-use worker::{Env, Response, ResponseBuilder, Result};
+use oncegate_core::switch::{Mode, Position, Switch};
+use serde::Deserialize;
+use worker::{Date, Env, Error, Response, ResponseBuilder, Result};
 
-use super::message::ToDesk;
+use super::message::{Set, ToDesk};
 use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::{answer, bearer, tally};
+use crate::{answer, bearer, body, switch, tally};
 
 const JSON: &str = "application/json";
+
+/// More than anybody has to say.
+const LARGEST_CALL_BYTES: u64 = 4_096;
 
 /// The text format of Prometheus.
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -39,6 +45,76 @@ pub(crate) async fn events(arrived: &Arrived, env: &Env, config: &Config) -> Res
         .await
 }
 
+/// `GET admin/switch`: how it is set.
+pub(crate) async fn switch(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
+    let asker = Asker(arrived, config.admin_secrets.as_ref());
+    asker.ask(env, config, &ToDesk::Switch, JSON).await
+}
+
+/// `PUT admin/switch`: sets it, for one route or for all.
+pub(crate) async fn set_switch(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
+    let secret = match bearer::name(arrived, config.admin_secrets.as_ref())? {
+        Ok(secret) => secret,
+        Err(problem) => return answer::problem(&problem),
+    };
+    let set = match wanted(arrived, config).await {
+        Ok(set) => set,
+        Err(reason) => {
+            return answer::problem(&Problem::new(Code::RequestInvalid).because(reason));
+        }
+    };
+    worker::console_warn!("{secret}: {}", serde_json::to_string(&set)?);
+    match super::tell(env, config, &ToDesk::SetSwitch(set)).await {
+        Ok(mut told) => {
+            let set: Switch = told.json().await?;
+            let answer = ResponseBuilder::new()
+                .with_header("cache-control", "no-store")?
+                .from_json(&set);
+            switch::learn(set);
+            answer
+        }
+        Err(error) => unavailable(&error),
+    }
+}
+
+/// What the body of a call to set the switch says.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    mode: Mode,
+    route: Option<String>,
+    actor: String,
+    reason: String,
+}
+
+async fn wanted(arrived: &Arrived, config: &Config) -> std::result::Result<Set, String> {
+    let body = body::whole_request(&arrived.request, LARGEST_CALL_BYTES).await;
+    let body = body.map_err(|_| format!("it has at most {LARGEST_CALL_BYTES} bytes"))?;
+    let body = Uint8Array::new(&body).to_vec();
+    let wanted: Wanted = serde_json::from_slice(&body).map_err(|error| error.to_string())?;
+    let unknown = |route: &&String| config.policy.route(Some(route)).is_none();
+    if let Some(route) = wanted.route.as_ref().filter(unknown) {
+        return Err(format!("there is no route '{route}'"));
+    }
+    if wanted.actor.trim().is_empty() || wanted.reason.trim().is_empty() {
+        return Err("`actor` and `reason` say who wants it and why".to_owned());
+    }
+    Ok(Set {
+        route: wanted.route,
+        position: Position {
+            mode: wanted.mode,
+            actor: wanted.actor,
+            reason: wanted.reason,
+            since_ms: Date::now().as_millis(),
+        },
+    })
+}
+
+fn unavailable(error: &Error) -> Result<Response> {
+    worker::console_error!("desk: {error}");
+    answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))
+}
+
 /// Who asks, and whose secrets may.
 struct Asker<'a>(&'a Arrived, Option<&'a Secrets>);
 
@@ -61,10 +137,7 @@ impl Asker<'_> {
                 .with_header("content-type", content_type)?
                 .with_header("cache-control", "no-store")?
                 .fixed(told.bytes().await?)),
-            Err(error) => {
-                worker::console_error!("desk: {error}");
-                answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))
-            }
+            Err(error) => unavailable(&error),
         }
     }
 }

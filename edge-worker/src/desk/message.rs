@@ -4,6 +4,8 @@
 //! has a default; a message of an unknown kind is an error, and who sent it keeps what was not heard.
 
 use oncegate_core::metrics::Metrics;
+use oncegate_core::operation::TroubleState;
+use oncegate_core::switch::Position;
 use serde::{Deserialize, Serialize};
 
 /// To the Desk.
@@ -14,12 +16,24 @@ pub(crate) enum ToDesk {
     Trouble(Report),
     /// Which operations are in trouble?
     List,
+    /// How is the switch set?
+    Switch,
+    /// Set it, and say how it is set then.
+    SetSwitch(Set),
     /// What an isolate has counted and seen since it last said so.
     Tally(Tallied),
     /// Everything that was counted, as the text that Prometheus reads.
     Metrics,
     /// Which decisions followed the one with this number?
     Events { after: u64 },
+}
+
+/// See [`ToDesk::SetSwitch`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Set {
+    /// One route, or all.
+    pub(crate) route: Option<String>,
+    pub(crate) position: Position,
 }
 
 /// See [`ToDesk::Tally`].
@@ -81,36 +95,8 @@ pub(crate) struct Troubled {
     /// Its reference; never its key.
     pub(crate) operation: String,
     pub(crate) route: String,
-    pub(crate) state: Trouble,
+    pub(crate) state: TroubleState,
     pub(crate) since_ms: u64,
-}
-
-/// What is wrong, in the order in which somebody should look at it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Trouble {
-    /// Proof contradicts the record (rule I3).
-    Disputed,
-    /// No proof, and nothing that the gate may still do: it waits for a person.
-    Held,
-    /// No proof yet.
-    Unknown,
-}
-
-impl Trouble {
-    pub(crate) const ALL: [Self; 3] = [Self::Disputed, Self::Held, Self::Unknown];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Disputed => "disputed",
-            Self::Held => "held",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text)
-    }
 }
 
 /// The answer to [`ToDesk::List`].

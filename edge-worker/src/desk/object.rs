@@ -4,15 +4,17 @@ use std::cell::{OnceCell, RefCell};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use oncegate_core::metrics::{Exposition, Metrics};
+use oncegate_core::switch::Switch;
 use worker::{
     DurableObject, Env, Request, Response, ResponseBuilder, Result, State, durable_object,
 };
 
-use super::message::{Tallied, ToDesk};
+use super::message::{Set, Tallied, ToDesk};
 use super::store::Store;
 
-/// The name of the note with the counts.
+/// The names of notes.
 const METRICS: &str = "metrics";
+const SWITCH: &str = "switch";
 
 /// The Durable Object.
 #[durable_object]
@@ -46,6 +48,13 @@ impl DurableObject for Desk {
                 Ok(answer.empty())
             }
             ToDesk::List => answer.from_json(&store.list()?),
+            ToDesk::Switch => answer.from_json(&self.switch()?),
+            ToDesk::SetSwitch(Set { route, position }) => {
+                let mut switch = self.switch()?;
+                switch.set(route, position);
+                store.set_note(SWITCH, &switch)?;
+                answer.from_json(&switch)
+            }
             ToDesk::Tally(tallied) => {
                 self.add(tallied)?;
                 Ok(answer.empty())
@@ -81,7 +90,22 @@ impl Desk {
             ];
             page.sample(&labels, troubles.operations);
         }
+        page.gauge(
+            "oncegate_switch_set_timestamp_seconds",
+            "When the switch was set, by route (empty for all) and mode.",
+        );
+        for (route, position) in self.switch()?.positions() {
+            let labels = [
+                ("route", route.unwrap_or_default()),
+                ("mode", position.mode.as_str()),
+            ];
+            page.sample(&labels, position.since_ms / 1_000);
+        }
         Ok(page.into_text())
+    }
+
+    fn switch(&self) -> Result<Switch> {
+        Ok(self.store()?.note(SWITCH)?.unwrap_or_default())
     }
 
     /// The counts so far; taken out of memory, so that a failure in between leads back to the note.

@@ -2,11 +2,12 @@
 //!
 //! Atomicity: every method is synchronous, so what one message changes is durable together.
 
+use oncegate_core::operation::TroubleState;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use worker::{Result, SqlStorage, SqlStorageValue, Storage};
 
-use super::message::{Event, Events, Listed, Numbered, Report, Trouble, Troubled};
+use super::message::{Event, Events, Listed, Numbered, Report, Troubled};
 
 /// How many operations one list names. Whoever works through them asks again.
 const LONGEST_LIST: u64 = 500;
@@ -16,15 +17,6 @@ const EVENTS_KEPT: u64 = 1_000;
 
 pub(super) struct Store {
     sql: SqlStorage,
-}
-
-/// A row of `trouble`.
-#[derive(Deserialize)]
-struct Row {
-    operation: String,
-    route: String,
-    state: String,
-    since_ms: u64,
 }
 
 /// How many operations of a route are in this trouble.
@@ -103,7 +95,7 @@ impl Store {
             vec![
                 troubled.operation.as_str().into(),
                 troubled.route.as_str().into(),
-                troubled.state.as_str().into(),
+                word(troubled.state)?.into(),
                 SqlStorageValue::Integer(troubled.state as i64),
                 integer(troubled.since_ms)?,
             ],
@@ -117,9 +109,8 @@ impl Store {
             "SELECT operation, route, state, since_ms FROM trouble
              ORDER BY rank, since_ms, operation LIMIT {LONGEST_LIST}"
         );
-        let rows: Vec<Row> = self.sql.exec(&query, None)?.to_array()?;
+        let operations: Vec<Troubled> = self.sql.exec(&query, None)?.to_array()?;
         let all = self.number("SELECT COUNT(*) AS number FROM trouble", Vec::new())?;
-        let operations: Vec<_> = rows.into_iter().filter_map(Row::troubled).collect();
         Ok(Listed {
             more: all.saturating_sub(operations.len() as u64),
             operations,
@@ -202,16 +193,10 @@ impl Store {
     }
 }
 
-impl Row {
-    /// `None` for a state that a later version wrote.
-    fn troubled(self) -> Option<Troubled> {
-        Some(Troubled {
-            operation: self.operation,
-            route: self.route,
-            state: Trouble::parse(&self.state)?,
-            since_ms: self.since_ms,
-        })
-    }
+/// The word that a row has for it, the same as a message.
+fn word(state: TroubleState) -> Result<String> {
+    let word: serde_json::Value = serde_json::to_value(state)?;
+    Ok(word.as_str().unwrap_or_default().to_owned())
 }
 
 fn integer(value: u64) -> Result<SqlStorageValue> {

@@ -56,7 +56,7 @@ impl Inner {
 }
 
 impl Completion {
-    fn settling(&self, storable: bool) -> Settling<'_> {
+    pub(super) fn settling(&self, storable: bool) -> Settling<'_> {
         let (reply, recorded) = match &self.reply {
             Reply::Answered {
                 status,

@@ -9,6 +9,7 @@ mod claim;
 mod complete;
 mod limits;
 mod look;
+mod observe;
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
@@ -66,6 +67,10 @@ impl DurableObject for Shard {
             ToShard::Hear(heard) => {
                 let answer = received(&request, &heard.reply).await?;
                 self.0.hear(&heard, answer)
+            }
+            ToShard::Observe(claim) => ResponseBuilder::new().from_json(&self.0.observe(&claim)?),
+            ToShard::Observed(completion) => {
+                ResponseBuilder::new().from_json(&self.0.observed(&completion)?)
             }
             ToShard::Look(look) => self.0.look(&look.operation, look.principal),
         }
