@@ -237,6 +237,9 @@ fn advice_about(code: Code, view: &View) -> &'static str {
         (Code::OperationRefused, _) if view.safe_new_key => {
             "Nothing happened. You may use a new key."
         }
+        (Code::OutcomeUnknown, None) if view.held => {
+            "Do not use another key: it may already have happened. Only a person can find out now."
+        }
         (Code::OutcomeUnknown, None) if view.state == State::Released => {
             "Nothing has happened so far. Send the same request again with the same key."
         }
@@ -344,6 +347,7 @@ impl Problem {
             operation: Some(String::from(operation)),
             state: Some(view.state.as_str()),
             executed: view.executed,
+            retryable: code.retryable() && !view.held,
             safe_new_key: view.safe_new_key,
             ..Self::new(code)
         }
@@ -367,10 +371,10 @@ impl Problem {
         self
     }
 
-    /// Says when to send again.
+    /// Says when to send again, if that is of use.
     #[must_use]
-    pub fn retry_after(mut self, wait_ms: u64) -> Self {
-        self.retry_after_ms = self.retryable.then_some(wait_ms);
+    pub fn retry_after(mut self, wait_ms: impl Into<Option<u64>>) -> Self {
+        self.retry_after_ms = wait_ms.into().filter(|_| self.retryable);
         self
     }
 

@@ -40,8 +40,13 @@ pub(crate) fn attempt(
     wire::request(COURIER_URL, request.method(), headers, body)
 }
 
-/// The question for the ledger, on its way to a courier.
-pub(crate) fn cancel(cancel: &Cancel, inquiry: Inquiry, config: &Config) -> Result<Request> {
+/// The question for the ledger, on its way to a courier. `terms` are the record's.
+pub(crate) fn cancel(
+    cancel: &Cancel,
+    inquiry: Inquiry,
+    terms: &Terms,
+    config: &Config,
+) -> Result<Request> {
     let dispatch = Dispatch {
         errand: Errand::Cancel {
             principal: cancel.principal,
@@ -52,7 +57,7 @@ pub(crate) fn cancel(cancel: &Cancel, inquiry: Inquiry, config: &Config) -> Resu
         kind: cancel.kind,
         fingerprint: inquiry.fingerprint.unwrap_or(Fingerprint::NONE),
         attempt: inquiry.attempt,
-        terms: cancel.terms.clone(),
+        terms: terms.clone(),
         path_and_query: LEDGER_CANCEL.to_owned(),
     };
     let headers = Headers::new();

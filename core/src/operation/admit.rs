@@ -13,8 +13,12 @@ use crate::principal::Principal;
 pub(super) const MOST_REFUSED: usize = 8;
 
 impl Operation {
-    /// Takes in a request whose key has this record, or none. An expired record counts as none, but
-    /// for its numbers: a courier may still be on its way with an answer to one of them.
+    /// Takes in a request whose key has this record, or none. If the admission is
+    /// [`Dispatch`](Admission::Dispatch), the record has changed and must be stored first.
+    ///
+    /// An expired record counts as none, but for its numbers: a courier may still be on its way with an
+    /// answer to one of them. `terms` are those of the request's route now. A record has its own, until
+    /// a request that is new to it makes it its own: under one client's key that may be another route's.
     pub fn arrive(
         record: Option<Self>,
         now_ms: u64,
@@ -25,7 +29,7 @@ impl Operation {
     ) -> (Self, Admission) {
         match record {
             Some(record) if !record.is_expired(now_ms) => {
-                record.admit(now_ms, principal, fingerprint)
+                record.admit(now_ms, terms, principal, fingerprint)
             }
             expired => {
                 let mut record = Self::renew(expired, now_ms, kind, terms, principal);
@@ -35,11 +39,10 @@ impl Operation {
         }
     }
 
-    /// Admits a request that arrived under this key. If the admission is
-    /// [`Dispatch`](Admission::Dispatch), the record has changed and must be stored first.
-    pub fn admit(
+    fn admit(
         self,
         now_ms: u64,
+        terms: &Terms,
         principal: Option<Principal>,
         fingerprint: Fingerprint,
     ) -> (Self, Admission) {
@@ -49,7 +52,7 @@ impl Operation {
         }
         let same = self.fingerprint == Some(fingerprint);
         if !same || self.state == State::Released && self.principal != principal {
-            return self.admit_other(now_ms, principal, fingerprint);
+            return self.admit_other(now_ms, terms, principal, fingerprint);
         }
         // The refusal or cancellation on record is not true: it must not be told again.
         if self.is_disputed() {
@@ -94,6 +97,7 @@ impl Operation {
     fn admit_other(
         mut self,
         now_ms: u64,
+        terms: &Terms,
         principal: Option<Principal>,
         fingerprint: Fingerprint,
     ) -> (Self, Admission) {
@@ -111,6 +115,7 @@ impl Operation {
             State::Released => {}
             _ => return self.turn(Turn::KeyReused),
         }
+        self.terms = terms.clone();
         self.principal = principal;
         self.fingerprint = Some(fingerprint);
         self.refusal = false;

@@ -44,7 +44,8 @@ impl Operation {
     }
 
     /// Takes what a ledger said to a cancellation that `principal` was entitled to. `None`: it said
-    /// nothing that counts, and the record is as it was. Otherwise the record must be stored, with the
+    /// nothing that counts, and the record is as it was. `terms` are those under which it was asked.
+    /// Otherwise the record must be stored, with the
     /// answer if the second value says so. What may be told of it, [`look`](Self::look) says.
     pub fn hear(
         record: Option<Self>,
@@ -62,6 +63,8 @@ impl Operation {
             said if record.state.is_closed() => record.doubt(now_ms, said),
             // A refusal may be of an attempt before the newest one, which may still execute.
             Outcome::Refused if record.attempt != hearing.asked_attempt => {}
+            // Another route has the key by now: this ledger knows nothing of its attempts.
+            Outcome::Refused | Outcome::Cancelled if !record.is_of(terms) => {}
             Outcome::Executed | Outcome::Refused | Outcome::Cancelled => {
                 record.apply(now_ms, hearing.asked_attempt, hearing.said);
                 store = record.keeps_answer(hearing.storable, hearing.recorded);
@@ -79,6 +82,10 @@ impl Operation {
             asked_ms: now_ms,
             fingerprint: self.fingerprint,
         }
+    }
+
+    fn is_of(&self, asked: &Terms) -> bool {
+        self.terms.origin == Origin::Ledger && self.terms.route == asked.route
     }
 
     fn known(

@@ -97,9 +97,9 @@ impl Operation {
             State::Dispatched => !self.unsettled.others_settled(self.attempt),
             _ => false,
         };
-        let state = match self.may_settle(now_ms) {
-            true => TroubleState::Unknown,
-            false => TroubleState::Held,
+        let state = match self.is_held(now_ms) {
+            true => TroubleState::Held,
+            false => TroubleState::Unknown,
         };
         lost.then_some(Trouble {
             state,

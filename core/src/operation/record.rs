@@ -68,6 +68,7 @@ impl Operation {
         terms: &Terms,
         principal: Option<Principal>,
     ) -> Self {
+        let now_ms = expired.as_ref().map_or(now_ms, |record| record.now(now_ms));
         let (attempt, revision) =
             expired.map_or((0, 0), |record| (record.attempt, record.revision));
         Self {
@@ -111,7 +112,7 @@ impl Operation {
         View {
             state,
             disputed: self.is_disputed(),
-            held: state == State::Unknown && !self.may_settle(now_ms),
+            held: state == State::Unknown && self.is_held(now_ms),
             erased: self.erased,
             executed: match state {
                 State::Executed => Some(true),
@@ -223,6 +224,12 @@ impl Operation {
             Origin::Read => self.terms.finish && self.is_remembered(now_ms),
             Origin::None => false,
         }
+    }
+
+    /// Whether an unknown operation waits for a person: nothing else settles it, and nobody listens
+    /// for an answer any more.
+    pub(super) fn is_held(&self, now_ms: u64) -> bool {
+        !self.may_settle(now_ms) && self.courier_ends_ms() <= now_ms
     }
 
     /// Whether the operation is not `principal`'s. Where nothing has happened, it is nobody's (K4).

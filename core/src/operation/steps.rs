@@ -4,7 +4,7 @@
 //! no attempt has begun since it asked, and the origin's longest request was over when it did.
 
 use super::record::Operation;
-use super::vocabulary::{Hearing, State, Step};
+use super::vocabulary::{Hearing, Inquiry, State, Step};
 use crate::outcome::Outcome;
 use crate::proof::Origin;
 
@@ -31,12 +31,13 @@ impl Operation {
         Some((record, attempt))
     }
 
-    /// What an origin is to be asked about the operation, where the request itself cannot be sent
-    /// again: `None` if it is not unknown, or too late.
-    pub fn probe(&self, now_ms: u64) -> Option<super::Inquiry> {
+    /// What the origin is to be asked, where the request itself cannot be sent again or a person wants
+    /// to know: `None` if the operation is not unknown, or the origin cannot be asked (any more).
+    pub fn probe(&self, now_ms: u64) -> Option<Inquiry> {
         let now_ms = self.now(now_ms);
+        let can_tell = self.terms.origin != Origin::None && self.is_remembered(now_ms);
         let unknown = self.state_at(now_ms) == State::Unknown;
-        (unknown && self.may_settle(now_ms)).then(|| self.inquiry(now_ms))
+        (unknown && can_tell).then(|| self.inquiry(now_ms))
     }
 
     /// Takes what an origin said when it was asked what became of the key. `None`: it said nothing
@@ -66,7 +67,7 @@ impl Operation {
         match hearing.said {
             Outcome::Executed => true,
             // Only a ledger's row can promise that nothing will happen later.
-            Outcome::Cancelled => ledger,
+            Outcome::Cancelled => ledger && self.since <= hearing.asked_attempt,
             Outcome::Refused => is_newest && !foreign && (ledger || is_over),
             Outcome::NotExecuted => is_newest && is_over && !self.unsettled.is_empty(),
             Outcome::InProgress | Outcome::Unknown => false,

@@ -183,7 +183,8 @@ pub struct View {
     pub state: State,
     /// Proof contradicts the record: somebody should look at it.
     pub disputed: bool,
-    /// Unknown, and neither the gate nor another request can settle it: a person must.
+    /// Unknown, nobody listens for an answer any more, and neither the gate nor another request can
+    /// settle it: a person must.
     pub held: bool,
     /// The content was erased on request.
     pub erased: bool,

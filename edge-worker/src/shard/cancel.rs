@@ -43,7 +43,7 @@ impl Inner {
             Cancellation::Decided => {}
             Cancellation::Ask(inquiry) => {
                 let config = self.config()?;
-                let call = errand::cancel(cancel, inquiry, &config)?;
+                let call = errand::cancel(cancel, inquiry, record.terms(), &config)?;
                 self.ask_ledger(self.courier()?, call, cancel.client_timeout_ms)
                     .await;
             }

@@ -137,9 +137,14 @@ impl Inner {
         let operation = identity(&claim.operation)?;
         let Found { record, answer, .. } = self.store(now_ms)?.find(now_ms, &operation)?;
         let record = record.ok_or_else(|| Error::from("an operation without a record"))?;
-        let (_, admission) = record
-            .clone()
-            .admit(now_ms, claim.principal, claim.fingerprint);
+        let (_, admission) = Operation::arrive(
+            Some(record.clone()),
+            now_ms,
+            claim.kind,
+            &claim.terms,
+            claim.principal,
+            claim.fingerprint,
+        );
         let told = Told {
             record: &record,
             answer: answer.as_ref(),

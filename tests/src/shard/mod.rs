@@ -315,10 +315,8 @@ impl Shard {
             return ask_again(env, call);
         };
         let now_ms = self.now_ms(env);
-        let (_, admission) = row
-            .record
-            .clone()
-            .admit(now_ms, None, call.payload.fingerprint());
+        let record = Some(row.record.clone());
+        let (_, admission) = glue::arrive(env, record, now_ms, call.payload);
         self.answer(env, call, admission);
     }
 

@@ -165,3 +165,26 @@ fn l6_what_a_late_cancellation_hears_of_another_request_is_not_this_ones_answer(
         Admission::Turn(Turn::ResultUnavailable)
     );
 }
+
+#[test]
+fn l6_a_ledgers_no_says_nothing_of_a_key_that_another_route_has_by_now() {
+    for said in [Outcome::Cancelled, Outcome::Refused] {
+        let mut story = Story::ledger();
+        story.says(1, 1, "not_executed");
+        let (kind, asked_under) = (KeyKind::Client, terms(Origin::Ledger));
+        for origin in [Origin::None, Origin::Ledger] {
+            let other = Terms {
+                route: "refunds".into(),
+                ..terms(origin)
+            };
+            let record = Some(story.0.clone());
+            let (record, _) = Operation::arrive(record, 2, kind, &other, None, fingerprint(CARD_B));
+            for asked_attempt in [1, 2] {
+                let hearing = heard(asked_attempt, said, true);
+                let record = Some(record.clone());
+                let heard = Operation::hear(record, 3, kind, &asked_under, None, hearing);
+                assert_eq!(heard, None);
+            }
+        }
+    }
+}
