@@ -177,11 +177,17 @@ fn verbs(attempts: u32) -> Vec<Verb> {
         Verb::Wait(8 * DAY_MS),
     ];
     for outcome in OUTCOMES {
-        verbs.push(Verb::Hear(attempts, outcome));
-        verbs.push(Verb::Hear(attempts.saturating_sub(1), outcome));
-        verbs.push(Verb::Probe(attempts, outcome));
-        verbs.push(Verb::Probe(attempts.saturating_sub(1), outcome));
         verbs.extend((1..=attempts).map(|attempt| Verb::Settle(attempt, outcome)));
+        // A word that says nothing is the same, however it was asked for.
+        if outcome != Outcome::Unknown {
+            verbs.push(Verb::Hear(attempts, outcome));
+            verbs.push(Verb::Probe(attempts, outcome));
+        }
+    }
+    // Two kinds of questions that were asked before the newest attempt began.
+    if let Some(earlier) = attempts.checked_sub(1) {
+        verbs.push(Verb::Hear(earlier, Outcome::Refused));
+        verbs.push(Verb::Probe(earlier, Outcome::NotExecuted));
     }
     for resolved in [
         Resolved::Cancelled,
