@@ -3,7 +3,7 @@
 use js_sys::futures::JsFuture;
 use js_sys::{ArrayBuffer, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
-use web_sys::{ReadableStreamDefaultReader, ResponseInit};
+use web_sys::{ReadableStream, ReadableStreamDefaultReader, ResponseInit};
 use worker::{EncodeBody, Error, Headers, Request, Response, Result};
 
 #[wasm_bindgen]
@@ -76,6 +76,24 @@ pub(crate) fn discard(request: &Request) {
     }
 }
 
+/// Makes a response of a stream, whose bytes are coded as its header says.
+pub(crate) fn streamed(status: u16, headers: &Headers, body: &ReadableStream) -> Result<Response> {
+    let init = ResponseInit::new();
+    init.set_status(status);
+    init.set_headers(headers.as_ref());
+    let response = web_sys::Response::new_with_opt_readable_stream_and_init(Some(body), &init)?;
+    Ok(Response::from(response).with_encode_body(EncodeBody::Manual))
+}
+
+/// Lets go of a response that nobody wants: whoever writes its body need not wait for a reader.
+pub(crate) fn discard_answer(response: Response) {
+    let response = web_sys::Response::from(response);
+    if let Some(body) = response.body() {
+        // Whether the writer hears of it changes nothing.
+        let _ = body.cancel();
+    }
+}
+
 /// SHA-256 by the platform.
 pub(crate) async fn sha256(data: &ArrayBuffer) -> Result<[u8; 32]> {
     let digest = JsFuture::from(digest("SHA-256", data)?).await?;
@@ -92,32 +110,58 @@ async fn by_chunks(
     let Some(stream) = request.body() else {
         return Ok(Ok(ArrayBuffer::new(0)));
     };
-    let reader = stream
-        .get_reader()
-        .unchecked_into::<ReadableStreamDefaultReader>();
-    let mut chunks = Vec::new();
-    let mut length = 0;
-    loop {
-        match next_chunk(&reader).await {
-            Ok(Some(chunk)) => {
-                length += chunk.length();
-                chunks.push(chunk);
-            }
-            Ok(None) => return Ok(Ok(joined(&chunks, length))),
-            Err(error) => return Ok(Err(error)),
+    let mut chunks = Chunks::of(&stream);
+    match chunks.up_to(limit).await {
+        Ok(Read::Whole(body)) => Ok(Ok(body)),
+        Ok(Read::More(_)) => {
+            chunks.cancel();
+            Err(BodyFault::TooLarge)
         }
-        if u64::from(length) > limit {
-            // Whether the client hears of it in time changes nothing.
-            let _ = reader.cancel();
-            return Err(BodyFault::TooLarge);
-        }
+        Err(error) => Ok(Err(error)),
     }
 }
 
-async fn next_chunk(reader: &ReadableStreamDefaultReader) -> Result<Option<Uint8Array>> {
-    let read = JsFuture::from(reader.read()).await?;
-    let value = Reflect::get(&read, &"value".into())?;
-    Ok((!value.is_undefined()).then(|| value.unchecked_into()))
+/// A stream, read chunk by chunk.
+pub(crate) struct Chunks(ReadableStreamDefaultReader);
+
+/// What [`Chunks::up_to`] has read.
+pub(crate) enum Read {
+    Whole(ArrayBuffer),
+    /// These chunks are more than the limit, and there may be more behind them.
+    More(Vec<Uint8Array>),
+}
+
+impl Chunks {
+    pub(crate) fn of(stream: &ReadableStream) -> Self {
+        Self(stream.get_reader().unchecked_into())
+    }
+
+    /// Reads to the end, but not beyond `limit` bytes.
+    pub(crate) async fn up_to(&mut self, limit: u64) -> Result<Read> {
+        let mut chunks = Vec::new();
+        let mut length = 0;
+        while let Some(chunk) = self.next().await? {
+            length += chunk.length();
+            chunks.push(chunk);
+            if u64::from(length) > limit {
+                return Ok(Read::More(chunks));
+            }
+        }
+        Ok(Read::Whole(joined(&chunks, length)))
+    }
+
+    /// The next chunk; `None` at the end. A stream that breaks off is an error.
+    pub(crate) async fn next(&mut self) -> Result<Option<Uint8Array>> {
+        let read = JsFuture::from(self.0.read()).await?;
+        let value = Reflect::get(&read, &"value".into())?;
+        Ok((!value.is_undefined()).then(|| value.unchecked_into()))
+    }
+
+    /// Reads no further.
+    pub(crate) fn cancel(self) {
+        // Whether the other side hears of it in time changes nothing.
+        let _ = self.0.cancel();
+    }
 }
 
 fn joined(chunks: &[Uint8Array], length: u32) -> ArrayBuffer {

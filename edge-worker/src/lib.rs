@@ -70,9 +70,7 @@ async fn send_courier(
 ) -> Result<Response> {
     let (sender, receiver) = oneshot::channel();
     context.wait_until(async move {
-        let answer = courier::run(request, dispatch, &env, &config).await;
-        // The shard may be gone; the record has the answer.
-        drop(sender.send(answer));
+        courier::run(request, dispatch, &env, &config, sender).await;
     });
     receiver
         .await

@@ -30,6 +30,8 @@ const VERSION: &str = "1";
 pub(crate) enum ToShard {
     /// A request has arrived. The HTTP request is the one for the origin.
     Claim(Claim),
+    /// An attempt is being answered, and its answer is passed on as it comes. Its end will be told too.
+    Begin(Completion),
     /// An attempt was replied to. The body, and the headers to replay, are the answer's.
     Complete(Completion),
     /// A client wants the key to be dead.
@@ -158,6 +160,15 @@ pub(crate) struct Observed {
     pub(crate) state: Option<String>,
     /// The attempt that would have been started.
     pub(crate) attempt: Option<u32>,
+}
+
+/// From a shard to a courier: the answer may be passed on.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Begun {
+    /// What the answer says of the operation (`Idempotency-Status`).
+    pub(crate) status: String,
+    /// The record's answer counts, not the attempt's.
+    pub(crate) superseded: bool,
 }
 
 /// See [`ToShard::Look`].

@@ -1,6 +1,6 @@
 //! The one hand-over of a request to the origin, and what comes back.
 //!
-//! Invariant: whatever is not a whole answer is [`Lost`]. A timeout stops the waiting, not the call
+//! Invariant: whatever is not a whole answer, or the beginning of one that is passed on, is [`Lost`]. A timeout stops the waiting, not the call
 //! (rule A4).
 
 use js_sys::ArrayBuffer;
@@ -9,19 +9,36 @@ use oncegate_core::policy::HARD_TIMEOUT_MS;
 use oncegate_core::signature::Claims;
 use worker::{Date, Env, Headers, Request, Response, Result};
 
+use super::keep::Keep;
+use super::passing::Passing;
+use crate::body::{self, Chunks, Read};
 use crate::config::Config;
 use crate::message::{self, Dispatch};
 use crate::shards::within;
-use crate::{body, origins, wire};
+use crate::{origins, wire};
 
 /// The last status with which the platform makes an answer. Origins can send higher ones.
 pub(super) const LAST_STATUS: u16 = 599;
 
-/// The origin's whole answer.
+/// What the origin has answered.
 pub(super) struct Received {
+    pub(super) head: Head,
+    pub(super) body: Body,
+    /// What may be kept of it.
+    pub(super) keep: Keep,
+}
+
+/// An answer without its body.
+pub(super) struct Head {
     pub(super) status: u16,
     pub(super) headers: Headers,
-    pub(super) body: ArrayBuffer,
+}
+
+/// The body of an answer.
+pub(super) enum Body {
+    /// It is passed on as it comes (rule P6).
+    Passing(Passing),
+    Whole(ArrayBuffer),
 }
 
 /// Why there is no whole answer.
@@ -37,6 +54,7 @@ pub(super) async fn send(
     env: &Env,
     config: &Config,
 ) -> std::result::Result<Received, Lost> {
+    let keep = Keep::of(config, &dispatch.terms);
     let call = async {
         let body = body::whole_message(request).await?;
         let headers = origin_headers(request, dispatch, config)?;
@@ -45,7 +63,7 @@ pub(super) async fn send(
         let url = origins::url(origin, &dispatch.path_and_query);
         let body = (body.byte_length() > 0).then(|| body.into());
         let request = wire::request(&url, request.method(), headers, body)?;
-        receive(origins::send(env, origin, &request).await?).await
+        receive(origins::send(env, origin, &request).await?, keep).await
     };
     match within(HARD_TIMEOUT_MS, call).await {
         Some(Ok(received)) => Ok(received),
@@ -60,20 +78,48 @@ pub(super) async fn send(
     }
 }
 
-async fn receive(response: Response) -> Result<Received> {
-    let status = response.status_code();
-    let headers = response.headers().clone();
-    let body = body::whole_response(&response.into()).await?;
-    // What cannot be given to a client is not kept for one.
-    let body = match body::is_bodiless(status) {
-        true => ArrayBuffer::new(0),
-        false => body,
+async fn receive(response: Response, keep: Keep) -> Result<Received> {
+    let head = Head {
+        status: response.status_code(),
+        headers: response.headers().clone(),
     };
-    Ok(Received {
-        status,
-        headers,
-        body,
-    })
+    let body = if head.status > LAST_STATUS || body::is_bodiless(head.status) {
+        // What cannot be given to a client is not kept for one.
+        body::discard_answer(response);
+        Body::Whole(ArrayBuffer::new(0))
+    } else {
+        read(response, &head.headers, &keep).await?
+    };
+    Ok(Received { head, body, keep })
+}
+
+/// Reads an answer that may be stored. One of unknown length is read until it is too large: most are
+/// not, and an answer that cannot be given again is of little use to who has lost it.
+async fn read(response: Response, headers: &Headers, keep: &Keep) -> Result<Body> {
+    let length = headers.get("content-length")?;
+    let length = length.and_then(|length| length.parse::<u64>().ok());
+    let response = web_sys::Response::from(response);
+    let is_endless = keep.stream || is_event_stream(headers)?;
+    match (response.body(), length) {
+        (None, _) => Ok(Body::Whole(ArrayBuffer::new(0))),
+        (Some(stream), _) if is_endless || length > Some(keep.max_bytes) => {
+            Ok(Body::Passing(Passing::new(Chunks::of(&stream), length)))
+        }
+        (Some(_), Some(_)) => body::whole_response(&response).await.map(Body::Whole),
+        (Some(stream), None) => {
+            let mut chunks = Chunks::of(&stream);
+            Ok(match chunks.up_to(keep.max_bytes).await? {
+                Read::Whole(body) => Body::Whole(body),
+                Read::More(first) => Body::Passing(Passing::begun(first, chunks)),
+            })
+        }
+    }
+}
+
+/// Events are of use while they happen, and have no end to wait for.
+fn is_event_stream(headers: &Headers) -> Result<bool> {
+    let content_type = headers.get("content-type")?.unwrap_or_default();
+    Ok(content_type.starts_with("text/event-stream"))
 }
 
 /// Rule K6: what the origin is told, and the signature over it.

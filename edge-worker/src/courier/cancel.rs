@@ -19,12 +19,12 @@ pub(super) struct Asker {
 /// shard looks at its record afterwards.
 pub(super) async fn ask(
     request: Request,
-    dispatch: Dispatch,
+    dispatch: &Dispatch,
     asker: Asker,
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
-    if let Ok(received) = send(&request, &dispatch, env, config).await {
+    if let Ok(received) = send(&request, dispatch, env, config).await {
         let heard = report(&received, |reply| {
             ToShard::Hear(Heard {
                 operation: dispatch.operation.clone(),
@@ -36,7 +36,7 @@ pub(super) async fn ask(
                 reply,
             })
         })?;
-        tell(env, config, &dispatch, &heard).await?;
+        tell(env, config, dispatch, &heard).await?;
     }
     Ok(ResponseBuilder::new().empty())
 }

@@ -1,47 +1,89 @@
 //! The errand of an attempt: to the origin, to the shard with what it proves, and back.
 
+use oncegate_core::outcome::Status;
+use oncegate_core::policy::HARD_TIMEOUT_MS;
 use oncegate_core::problem::{Code, Problem};
 use worker::{Date, Env, Request, Response, ResponseBuilder, Result};
 
 use super::SUPERSEDED;
-use super::call::{LAST_STATUS, Lost, Received, send};
-use super::report::report;
+use super::call::{Body, Head, LAST_STATUS, Lost, Received, send};
+use super::passing::{Client, Passing};
+use super::report::{reply, report};
 use super::tell::tell;
 use crate::answer::{self, Mark};
 use crate::config::Config;
-use crate::message::{Completed, Completion, Dispatch, Reply, ToShard};
-use crate::shards::ShardRequest;
+use crate::message::{Begun, Completed, Completion, Dispatch, Reply, ToShard};
+use crate::shards::{ShardRequest, within};
 use crate::{body, headers};
+
+/// What an attempt has brought.
+pub(super) struct Carried {
+    /// For the one whose attempt it was.
+    pub(super) response: Response,
+    /// What is still to come of an answer that is passed on.
+    pub(super) rest: Option<Rest>,
+}
+
+/// The rest of an answer that is passed on.
+pub(super) struct Rest {
+    passing: Passing,
+    client: Client,
+    /// What the answer proves if it comes whole.
+    reply: Reply,
+}
 
 pub(super) async fn attempt(
     request: Request,
-    dispatch: Dispatch,
+    dispatch: &Dispatch,
+    env: &Env,
+    config: &Config,
+) -> Result<Carried> {
+    match send(&request, dispatch, env, config).await {
+        Ok(Received {
+            head,
+            body: Body::Passing(passing),
+            ..
+        }) => begin(&head, passing, dispatch, env, config).await,
+        received => bring(received, dispatch, env, config)
+            .await
+            .map(Carried::whole),
+    }
+}
+
+/// An answer that is whole, or none.
+async fn bring(
+    received: std::result::Result<Received, Lost>,
+    dispatch: &Dispatch,
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
-    let received = send(&request, &dispatch, env, config).await;
-    let completion = completion(&dispatch, &received)?;
-    let Some(mut told) = tell(env, config, &dispatch, &completion).await? else {
-        return answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000));
+    let completion = match &received {
+        Ok(received) => report(received, |reply| complete(dispatch, reply))?,
+        Err(_) => ShardRequest::message(&complete(dispatch, Reply::Lost))?,
+    };
+    let Some(mut told) = tell(env, config, dispatch, &completion).await? else {
+        return unavailable();
     };
     let completed: Completed = told.json().await?;
     if completed.superseded {
-        return Ok(ResponseBuilder::new()
-            .with_header(SUPERSEDED, "true")?
-            .empty());
+        return superseded();
     }
     let mark = Mark::new(&dispatch.operation, &dispatch.terms);
     match received {
-        Ok(received) if received.status > LAST_STATUS => {
+        Ok(Received { head, .. }) if head.status > LAST_STATUS => {
             mark.impassable(Date::now().as_millis(), &completed.view)
         }
-        Ok(received) => {
-            let headers = headers::towards_client(&received.headers)?;
+        Ok(Received {
+            head,
+            body: Body::Whole(bytes),
+            ..
+        }) => {
+            let headers = headers::towards_client(&head.headers)?;
             mark.put(&headers, completed.view.state.status())?;
-            body::response(received.status, &headers, Some(&received.body))
+            body::response(head.status, &headers, Some(&bytes))
         }
-        Err(lost) => {
-            let status = if matches!(lost, Lost::TimedOut) {
+        lost => {
+            let status = if matches!(lost, Err(Lost::TimedOut)) {
                 504
             } else {
                 502
@@ -51,20 +93,93 @@ pub(super) async fn attempt(
     }
 }
 
-/// What the shard is told of an attempt.
-fn completion(
+/// An answer that is passed on: the shard hears of it before the first byte leaves (rule P6).
+async fn begin(
+    head: &Head,
+    passing: Passing,
     dispatch: &Dispatch,
-    received: &std::result::Result<Received, Lost>,
-) -> Result<ShardRequest> {
-    let complete = |reply| {
-        ToShard::Complete(Completion {
-            operation: dispatch.operation.clone(),
-            attempt: dispatch.attempt,
-            reply,
-        })
+    env: &Env,
+    config: &Config,
+) -> Result<Carried> {
+    let reply = reply(head, false)?;
+    let begin = ToShard::Begin(completion(dispatch, reply.clone()));
+    let told = tell(env, config, dispatch, &ShardRequest::message(&begin)?).await?;
+    let Some(mut told) = told else {
+        passing.cancel();
+        return unavailable().map(Carried::whole);
     };
-    match received {
-        Ok(received) => report(received, complete),
-        Err(_) => ShardRequest::message(&complete(Reply::Lost)),
+    let begun: Begun = told.json().await?;
+    let (response, client) = if begun.superseded {
+        (superseded()?, Client::NONE)
+    } else {
+        let headers = headers::towards_client(&head.headers)?;
+        let status = Status::parse(&begun.status).unwrap_or(Status::Unknown);
+        Mark::new(&dispatch.operation, &dispatch.terms).put(&headers, status)?;
+        let (stream, client) = passing.open()?;
+        (body::streamed(head.status, &headers, &stream)?, client)
+    };
+    let rest = Rest {
+        passing,
+        client,
+        reply,
+    };
+    Ok(Carried {
+        response,
+        rest: Some(rest),
+    })
+}
+
+/// Passes the rest of an answer on, and tells the shard how it ended.
+pub(super) async fn finish(
+    rest: Rest,
+    dispatch: &Dispatch,
+    env: &Env,
+    config: &Config,
+) -> Result<()> {
+    let passed = within(HARD_TIMEOUT_MS, rest.passing.pass_to(rest.client)).await;
+    let reply = match passed {
+        Some(Ok(())) => rest.reply,
+        Some(Err(error)) => {
+            let Dispatch {
+                operation, attempt, ..
+            } = dispatch;
+            worker::console_warn!("courier: {operation} attempt {attempt}: {error}");
+            Reply::Lost
+        }
+        None => Reply::Lost,
+    };
+    let completion = ShardRequest::message(&complete(dispatch, reply))?;
+    tell(env, config, dispatch, &completion).await?;
+    Ok(())
+}
+
+impl Carried {
+    pub(super) fn whole(response: Response) -> Self {
+        Self {
+            response,
+            rest: None,
+        }
     }
+}
+
+fn complete(dispatch: &Dispatch, reply: Reply) -> ToShard {
+    ToShard::Complete(completion(dispatch, reply))
+}
+
+fn completion(dispatch: &Dispatch, reply: Reply) -> Completion {
+    Completion {
+        operation: dispatch.operation.clone(),
+        attempt: dispatch.attempt,
+        reply,
+    }
+}
+
+fn superseded() -> Result<Response> {
+    Ok(ResponseBuilder::new()
+        .with_header(SUPERSEDED, "true")?
+        .empty())
+}
+
+fn unavailable() -> Result<Response> {
+    answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))
 }

@@ -8,29 +8,60 @@
 //! | --- | --- |
 //! | `call` | the one hand-over to the origin |
 //! | `carry`, `cancel` | the errands |
+//! | `keep` | what is kept of an answer |
+//! | `passing` | an answer that is passed on as it comes |
 //! | `report` | what the shard is told of a reply |
 //! | `tell` | telling it until it has heard |
 
 mod call;
 mod cancel;
 mod carry;
+mod keep;
+mod passing;
 mod report;
 mod tell;
 
+use futures_channel::oneshot;
 use worker::{Env, Request, Response, Result};
 
+use self::carry::Carried;
+use crate::body;
 use crate::config::Config;
 use crate::message::{Dispatch, Errand};
 
 /// Set on the answer to a shard if the record's answer counts and not this one.
 pub(crate) const SUPERSEDED: &str = "oncegate-superseded";
 
+/// Runs an errand. The answer goes to `asker` as soon as there is one; an answer that is passed on has
+/// more to come then.
 pub(crate) async fn run(
     request: Request,
     dispatch: Dispatch,
     env: &Env,
     config: &Config,
-) -> Result<Response> {
+    asker: oneshot::Sender<Result<Response>>,
+) {
+    let (response, rest) = match errand(request, &dispatch, env, config).await {
+        Ok(carried) => (Ok(carried.response), carried.rest),
+        Err(error) => (Err(error), None),
+    };
+    // The shard may be gone; the record has the answer.
+    if let Err(Ok(unwanted)) = asker.send(response) {
+        body::discard_answer(unwanted);
+    }
+    if let Some(rest) = rest
+        && let Err(error) = carry::finish(rest, &dispatch, env, config).await
+    {
+        worker::console_error!("completion: {error}");
+    }
+}
+
+async fn errand(
+    request: Request,
+    dispatch: &Dispatch,
+    env: &Env,
+    config: &Config,
+) -> Result<Carried> {
     match dispatch.errand {
         Errand::Attempt => carry::attempt(request, dispatch, env, config).await,
         Errand::Cancel {
@@ -41,7 +72,8 @@ pub(crate) async fn run(
                 principal,
                 asked_ms,
             };
-            cancel::ask(request, dispatch, asker, env, config).await
+            let answer = cancel::ask(request, dispatch, asker, env, config).await;
+            answer.map(Carried::whole)
         }
     }
 }

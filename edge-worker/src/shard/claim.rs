@@ -11,6 +11,7 @@ use worker::{Date, Error, Fetcher, Request, Response, Result};
 
 use super::{Inner, identity};
 use crate::answer::{self, Answer, DISPATCHED, Mark, WAITED};
+use crate::body;
 use crate::courier::SUPERSEDED;
 use crate::errand;
 use crate::message::{Claim, Completion, Reply};
@@ -118,7 +119,11 @@ impl Inner {
             match wire::call(courier.into_rpc(), &call).await {
                 Ok(response) if says_see_record(&response) => {}
                 // Nobody may wait any more: the record has the answer.
-                Ok(response) if is_marked(&response) => drop(sender.send(response)),
+                Ok(response) if is_marked(&response) => {
+                    if let Err(unwanted) = sender.send(response) {
+                        body::discard_answer(unwanted);
+                    }
+                }
                 answered => {
                     let fault = answered.map(|response| response.status_code());
                     worker::console_error!("{} attempt {attempt}: {fault:?}", lost.operation);

@@ -9,7 +9,7 @@ use worker::{Date, Error, Result};
 
 use super::{Inner, identity};
 use crate::answer::Answer;
-use crate::message::{Completed, Completion, Reply};
+use crate::message::{Begun, Completed, Completion, Reply};
 use crate::store::Found;
 use crate::waiters::News;
 
@@ -51,6 +51,29 @@ impl Inner {
         Ok(Completed {
             view,
             superseded: settled.superseded,
+        })
+    }
+}
+
+impl Inner {
+    /// Takes the head of an answer that is passed on (rule P6).
+    pub(super) fn begin(&self, head: &Completion) -> Result<Begun> {
+        let now_ms = Date::now().as_millis();
+        let operation = identity(&head.operation)?;
+        let store = self.store(now_ms)?;
+        let Found { record, place, .. } = store.find(now_ms, &operation)?;
+        let record = record.ok_or_else(|| Error::from("an answer without a record"))?;
+        let (record, streaming) = record.begin_streaming(now_ms, head.settling(false));
+        let is_open = record.view(now_ms).state == State::Dispatched;
+        if streaming.changed {
+            store.write(&operation, place, record, Written::NOTHING)?;
+        }
+        if !is_open {
+            self.waiters.tell(&operation, &News::Record);
+        }
+        Ok(Begun {
+            status: streaming.status.as_str().to_owned(),
+            superseded: streaming.superseded,
         })
     }
 }

@@ -58,6 +58,7 @@ impl DurableObject for Shard {
     async fn fetch(&self, request: Request) -> Result<Response> {
         match message::read(request.headers())? {
             ToShard::Claim(claim) => self.0.claim(&request, &claim).await,
+            ToShard::Begin(head) => ResponseBuilder::new().from_json(&self.0.begin(&head)?),
             ToShard::Complete(completion) => {
                 let answer = received(&request, &completion.reply).await?;
                 let completed = self.0.complete(&completion, answer)?;
