@@ -38,7 +38,7 @@ struct World {
 /// What can happen to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verb {
-    Arrive(&'static str, u8),
+    Arrive(&'static str, usize),
     Cancel,
     Erase,
     Hear(u32, Outcome),
@@ -54,6 +54,9 @@ enum Verb {
 struct Setting {
     kind: KeyKind,
     terms: Terms,
+    alice: Option<Principal>,
+    bob: Option<Principal>,
+    cards: [Fingerprint; 2],
 }
 
 impl Setting {
@@ -69,18 +72,25 @@ impl Setting {
             finish: true,
             rules: Rules::default(),
         };
-        Self { kind, terms }
+        Self {
+            kind,
+            terms,
+            alice: person("alice"),
+            bob: person("bob"),
+            cards: [1, 2].map(fingerprint),
+        }
     }
 
     fn apply(&self, world: &World, verb: Verb) -> (World, Option<Admission>) {
         let now_ms = world.now_ms;
-        let (kind, terms, alice) = (self.kind, &self.terms, person("alice"));
+        let (kind, terms, alice) = (self.kind, &self.terms, self.alice);
         let before = world.record.clone();
         let kept = before.clone();
         let mut admission = None;
         let record = match (verb, before) {
             (Verb::Arrive(name, card), before) => {
-                let (who, what) = (person(name), fingerprint(card));
+                let who = if name == "bob" { self.bob } else { alice };
+                let what = self.cards[card];
                 let (record, told) = Operation::arrive(before, now_ms, kind, terms, who, what);
                 admission = Some(told);
                 matches!(told, Admission::Dispatch(_)).then_some(record)
@@ -165,9 +175,9 @@ fn settling(attempt: u32, said: Outcome) -> Settling<'static> {
 
 fn verbs(attempts: u32) -> Vec<Verb> {
     let mut verbs = vec![
+        Verb::Arrive("alice", 0),
         Verb::Arrive("alice", 1),
-        Verb::Arrive("alice", 2),
-        Verb::Arrive("bob", 1),
+        Verb::Arrive("bob", 0),
         Verb::Cancel,
         Verb::Erase,
         Verb::Redispatch,
