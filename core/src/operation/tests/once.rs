@@ -150,3 +150,37 @@ fn i3_a_completion_that_is_told_twice_is_still_the_attempts_own() {
     assert!(!story.says(2, 1, "executed").superseded);
     assert!(story.says(3, 2, "executed").superseded);
 }
+
+#[test]
+fn i7_what_a_route_lists_does_not_free_an_operation_with_an_earlier_attempt() {
+    for status in [503, 409] {
+        let mut story = Story::claimed(Origin::Read, KeyKind::Client);
+        story.0.terms.rules = Rules {
+            not_executed: [503].into(),
+            refused: [409].into(),
+            ..Rules::default()
+        };
+        story.replied(1, 1, Reply::Lost);
+        story.0 = story.0.clone().dispatch(2);
+        story.answers(3, 2, status);
+        let view = story.0.view(3);
+        assert_eq!((view.state, view.safe_new_key), (State::Unknown, false));
+        // The earlier one did it after all.
+        story.answers(4, 1, 200);
+        assert_eq!(story.state(4), State::Executed);
+    }
+}
+
+#[test]
+fn a3_without_an_earlier_attempt_what_a_route_lists_settles() {
+    for (status, state) in [(503, State::Released), (409, State::Refused)] {
+        let mut story = Story::claimed(Origin::None, KeyKind::Client);
+        story.0.terms.rules = Rules {
+            not_executed: [503].into(),
+            refused: [409].into(),
+            ..Rules::default()
+        };
+        story.answers(1, 1, status);
+        assert_eq!(story.state(1), state);
+    }
+}
