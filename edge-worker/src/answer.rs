@@ -2,16 +2,15 @@
 
 use js_sys::ArrayBuffer;
 use oncegate_core::header;
-use oncegate_core::operation::{State, Terms, View};
+use oncegate_core::operation::{State, Terms, View, retry_after_ms};
 use oncegate_core::outcome::Status;
 use oncegate_core::problem::{Code, Problem};
 use worker::{Headers, Response, ResponseBuilder, Result};
 
-use crate::body;
+use crate::{body, pace};
 
-/// The pause asked for before the same request is sent again, unless the lease ends earlier.
+/// The pause to ask for where nothing is known of the operation.
 const RETRY_HINT_MS: u64 = 1_000;
-const RETRY_JITTER_MS: f64 = 250.0;
 
 /// How a request was decided, if not by a problem's code (`Oncegate-Decision`).
 pub(crate) const DISPATCHED: &str = "dispatched";
@@ -25,6 +24,8 @@ pub(crate) type Answer = oncegate_store::Answer<ArrayBuffer>;
 pub(crate) struct Mark<'a> {
     operation: &'a str,
     key_ttl_ms: u64,
+    /// How long an attempt of the route usually takes.
+    median_ms: Option<u64>,
 }
 
 impl<'a> Mark<'a> {
@@ -33,6 +34,7 @@ impl<'a> Mark<'a> {
         Self {
             operation,
             key_ttl_ms: terms.key_ttl_ms,
+            median_ms: pace::median_ms(&terms.route),
         }
     }
 
@@ -47,7 +49,8 @@ impl<'a> Mark<'a> {
 
     /// Turns a request away, with what may be told about the operation.
     pub(crate) fn problem(&self, now_ms: u64, code: Code, view: &View) -> Result<Response> {
-        let problem = Problem::about(code, self.operation, view).retry_after(hint_ms(now_ms, view));
+        let problem =
+            Problem::about(code, self.operation, view).retry_after(self.hint_ms(now_ms, view));
         self.write(&problem, view)
     }
 
@@ -63,7 +66,7 @@ impl<'a> Mark<'a> {
     /// Answers the request whose attempt was lost.
     pub(crate) fn lost(&self, now_ms: u64, status: u16, view: &View) -> Result<Response> {
         let problem = Problem::about(Code::OutcomeUnknown, self.operation, view)
-            .retry_after(hint_ms(now_ms, view))
+            .retry_after(self.hint_ms(now_ms, view))
             .met_with(status);
         decided(self.write(&problem, view)?, DISPATCHED)
     }
@@ -98,6 +101,13 @@ impl<'a> Mark<'a> {
         self.put(&headers, status)?;
         headers.set(header::DECISION, REPLAYED)?;
         body::response(answer.status, &headers, answer.body.as_ref())
+    }
+
+    /// When to send again (rule P2): soon, but not all at once.
+    fn hint_ms(&self, now_ms: u64, view: &View) -> Option<u64> {
+        // Any whole number below 2^53 is as random as the next.
+        let seed = (js_sys::Math::random() * 9e15) as u64;
+        retry_after_ms(now_ms, view, self.median_ms, seed)
     }
 
     fn write(&self, problem: &Problem, view: &View) -> Result<Response> {
@@ -148,12 +158,4 @@ fn write(problem: &Problem) -> Result<Response> {
         .with_status(problem.status)
         .with_headers(headers)
         .fixed(body))
-}
-
-/// When to send again (rule P2): soon, but not all at once.
-fn hint_ms(now_ms: u64, view: &View) -> u64 {
-    let left_ms = view
-        .lease_ends_ms
-        .map_or(RETRY_HINT_MS, |ends_ms| ends_ms.saturating_sub(now_ms));
-    left_ms.clamp(1, RETRY_HINT_MS) + (js_sys::Math::random() * RETRY_JITTER_MS) as u64
 }

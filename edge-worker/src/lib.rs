@@ -29,6 +29,7 @@ mod headers;
 mod message;
 mod observe;
 mod origins;
+mod pace;
 mod protect;
 mod proxy;
 mod shard;

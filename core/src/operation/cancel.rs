@@ -6,6 +6,7 @@
 
 use super::record::Operation;
 use super::vocabulary::{Cancellation, Hearing, Inquiry, State, Terms, Turn};
+use crate::fingerprint::Fingerprint;
 use crate::key::KeyKind;
 use crate::outcome::Outcome;
 use crate::principal::Principal;
@@ -63,6 +64,8 @@ impl Operation {
             said if record.state.is_closed() => record.doubt(now_ms, said),
             // A refusal may be of an attempt before the newest one, which may still execute.
             Outcome::Refused if record.attempt != hearing.asked_attempt => {}
+            // Another card was refused: under a generated key that says nothing of this one.
+            Outcome::Refused if record.is_other_card(hearing.recorded) => {}
             // Another route has the key by now: this ledger knows nothing of its attempts.
             Outcome::Refused | Outcome::Cancelled if !record.is_of(terms) => {}
             Outcome::Executed | Outcome::Refused | Outcome::Cancelled => {
@@ -82,6 +85,11 @@ impl Operation {
             asked_ms: now_ms,
             fingerprint: self.fingerprint,
         }
+    }
+
+    fn is_other_card(&self, recorded: Option<Fingerprint>) -> bool {
+        let foreign = recorded.is_some() && recorded != self.fingerprint;
+        foreign && self.kind == KeyKind::Generated
     }
 
     fn is_of(&self, asked: &Terms) -> bool {

@@ -24,7 +24,7 @@ mod steps;
 mod stored;
 mod vocabulary;
 
-pub use self::pace::retry_after_ms;
+pub use self::pace::{Pace, retry_after_ms};
 pub use self::record::Operation;
 pub use self::stored::Stored;
 pub use self::vocabulary::{

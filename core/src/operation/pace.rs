@@ -23,3 +23,29 @@ pub fn retry_after_ms(now_ms: u64, view: &View, median_ms: Option<u64>, seed: u6
     let wait_ms = usual_ms.max(LEAST_MS).min(left_ms);
     Some(wait_ms.saturating_add(spread(seed, wait_ms / 4)))
 }
+
+/// How long attempts have taken lately.
+#[derive(Clone, Debug, Default)]
+pub struct Pace {
+    /// A ring: the oldest one is overwritten.
+    took_ms: [u64; Self::MOST],
+    count: usize,
+}
+
+impl Pace {
+    const MOST: usize = 15;
+
+    /// Takes in how long an attempt took.
+    pub fn took(&mut self, took_ms: u64) {
+        self.took_ms[self.count % Self::MOST] = took_ms;
+        self.count += 1;
+    }
+
+    /// The median of the latest ones; `None` if nothing is known.
+    pub fn median_ms(&self) -> Option<u64> {
+        let known = self.count.min(Self::MOST);
+        let mut sorted = self.took_ms;
+        sorted[..known].sort_unstable();
+        sorted[..known].get(known / 2).copied()
+    }
+}

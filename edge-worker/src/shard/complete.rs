@@ -10,6 +10,7 @@ use worker::{Date, Error, Result};
 use super::{Inner, identity};
 use crate::answer::Answer;
 use crate::message::{Begun, Completed, Completion, Reply};
+use crate::pace;
 use crate::store::Found;
 use crate::waiters::News;
 
@@ -25,6 +26,10 @@ impl Inner {
         let store = self.store(now_ms)?;
         let Found { record, place, .. } = store.find(now_ms, &operation)?;
         let record = record.ok_or_else(|| Error::from("a completion without a record"))?;
+        if completion.attempt == record.view(now_ms).attempts {
+            let took_ms = now_ms.saturating_sub(record.dispatched_ms());
+            pace::took(&record.terms().route, took_ms);
+        }
         let settling = completion.settling(answer.is_some());
         let (record, settled) = record.settle(now_ms, settling);
         let (view, fingerprint) = (record.view(now_ms), record.fingerprint());

@@ -188,3 +188,17 @@ fn l6_a_ledgers_no_says_nothing_of_a_key_that_another_route_has_by_now() {
         }
     }
 }
+
+#[test]
+fn l6_another_cards_refusal_is_no_answer_under_a_generated_key() {
+    for (kind, counts) in [(KeyKind::Generated, false), (KeyKind::Client, true)] {
+        let story = Story::claimed(Origin::Ledger, kind);
+        let hearing = Hearing {
+            recorded: Some(fingerprint(CARD_B)),
+            ..heard(1, Outcome::Refused, true)
+        };
+        let terms = &terms(Origin::Ledger);
+        let heard = Operation::hear(Some(story.0), 2, kind, terms, None, hearing);
+        assert_eq!(heard.is_some(), counts);
+    }
+}

@@ -52,3 +52,19 @@ fn p2_what_is_released_or_unknown_at_a_ledger_may_be_sent_again() {
     story.says(2, 1, "not_executed");
     assert!(retry_after_ms(2, &story.0.view(2), None, 0).is_some());
 }
+
+#[test]
+fn p2_the_median_is_that_of_the_latest_attempts() {
+    let mut pace = Pace::default();
+    assert_eq!(pace.median_ms(), None);
+    pace.took(700);
+    assert_eq!(pace.median_ms(), Some(700));
+    for took_ms in [10, 20, 30, 9_000] {
+        pace.took(took_ms);
+    }
+    assert_eq!(pace.median_ms(), Some(30));
+    for _ in 0..100 {
+        pace.took(5);
+    }
+    assert_eq!(pace.median_ms(), Some(5));
+}
