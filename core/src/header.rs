@@ -21,5 +21,7 @@ pub const OPERATION: &str = "oncegate-operation";
 pub const KEY_KIND: &str = "oncegate-key-kind";
 /// Gate to origin: the [`Fingerprint`](crate::fingerprint::Fingerprint), in hexadecimal.
 pub const FINGERPRINT: &str = "oncegate-fingerprint";
+/// Gate to the webhook of an alert: proof that the alert comes from the gate.
+pub const ALERT_SIGNATURE: &str = "oncegate-alert-signature";
 /// Gate to origin: proof that the call comes from the gate ([`signature`](crate::signature)).
 pub const SIGNATURE: &str = "oncegate-signature";

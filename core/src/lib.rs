@@ -22,6 +22,7 @@
 //! | [`proof`] | what an origin's answer proves about its attempt | edge |
 //! | [`quota`] | how many new operations a tenant may begin | edge |
 //! | [`operation`] | the life of an operation at the edge | edge |
+//! | [`alert`] | when somebody is told of operations in trouble | edge |
 //! | [`switch`] | what an operator has changed without a deploy | edge |
 //! | [`problem`] | the gate's own answers | edge |
 //! | [`metrics`] | what was decided, added up | edge |
@@ -39,6 +40,7 @@
 
 extern crate alloc;
 
+pub mod alert;
 pub mod attempt;
 pub mod backoff;
 pub mod body;

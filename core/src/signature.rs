@@ -43,6 +43,7 @@ pub const CLOCK_TOLERANCE_MS: u64 = 5 * 60 * 1000;
 pub const MIN_SECRET_LENGTH: usize = 16;
 
 const VERSION: &str = "oncegate-signature-v1";
+const ALERT_VERSION: &str = "oncegate-alert-v1";
 
 /// The secrets that gate and origin share: the first one signs, all of them verify. Never empty.
 ///
@@ -106,16 +107,17 @@ impl Secrets {
     pub fn sign(&self, now_ms: u64, claims: &Claims<'_>) -> String {
         let secret = &self.0[0];
         let time = now_ms.to_string();
-        let mac = secret.mac(&time, claims).finalize().into_bytes();
-        [
-            "t=",
-            &time,
-            ", kid=",
-            &secret.name,
-            ", v1=",
-            &hex::encode(&mac),
-        ]
-        .concat()
+        secret.value(&time, secret.mac(&time, claims))
+    }
+
+    /// The value of `Oncegate-Alert-Signature` for an alert with this body: in the form of
+    /// `Oncegate-Signature`, over `oncegate-alert-v1`, the time and the body, joined by `\n`.
+    pub fn sign_alert(&self, now_ms: u64, body: &str) -> String {
+        let secret = &self.0[0];
+        let time = now_ms.to_string();
+        let mut mac = secret.hmac();
+        mac.update([ALERT_VERSION, "\n", &time, "\n", body].concat().as_bytes());
+        secret.value(&time, mac)
     }
 
     /// Checks the value of `Oncegate-Signature` against these claims. Gives the name of the secret
@@ -199,9 +201,18 @@ impl Secret {
         })
     }
 
+    fn hmac(&self) -> Hmac<Sha256> {
+        Hmac::new_from_slice(self.value.as_bytes()).expect("HMAC takes a secret of any length")
+    }
+
+    /// The value of a header with this signature.
+    fn value(&self, time: &str, mac: Hmac<Sha256>) -> String {
+        let mac = hex::encode(&mac.finalize().into_bytes());
+        ["t=", time, ", kid=", &self.name, ", v1=", &mac].concat()
+    }
+
     fn mac(&self, time: &str, claims: &Claims<'_>) -> Hmac<Sha256> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(self.value.as_bytes())
-            .expect("HMAC takes a secret of any length");
+        let mut mac = self.hmac();
         mac.update(VERSION.as_bytes());
         mac.update(b"\n");
         mac.update(time.as_bytes());

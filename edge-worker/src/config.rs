@@ -7,6 +7,7 @@ use std::rc::Rc;
 use oncegate_core::policy::{OriginConfig, Origins, Place, Policy, RouteConfig};
 use oncegate_core::quota::Quota;
 use oncegate_core::signature::Secrets;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 use worker::{Env, Url};
@@ -23,6 +24,8 @@ pub(crate) struct Config {
     pub(crate) admin_secrets: Option<Secrets>,
     /// Who may read metrics and events; without any, nobody.
     pub(crate) metrics_secrets: Option<Secrets>,
+    /// Where somebody is told of operations in trouble.
+    pub(crate) alerts: Option<Alerts>,
     /// Origins of pages that may call the gate from elsewhere.
     pub(crate) cors_origins: Vec<String>,
     pub(crate) limits: Limits,
@@ -37,6 +40,26 @@ pub(crate) struct Limits {
     pub(crate) waiters: usize,
     /// The size of its database from which on it begins nothing new.
     pub(crate) bytes: u64,
+}
+
+/// Whom to tell of operations in trouble.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Alerts {
+    pub(crate) webhook: String,
+    #[serde(default = "usual_alert_minutes")]
+    after_minutes: u64,
+}
+
+fn usual_alert_minutes() -> u64 {
+    5
+}
+
+impl Alerts {
+    /// How long trouble lasts before somebody is told, in milliseconds.
+    pub(crate) fn after_ms(&self) -> u64 {
+        self.after_minutes * 60_000
+    }
 }
 
 /// A setting that cannot be used.
@@ -93,6 +116,7 @@ impl Config {
             signing_secrets,
             admin_secrets: bearers(env, "ADMIN_SECRETS")?,
             metrics_secrets: bearers(env, "METRICS_SECRETS")?,
+            alerts: alerts(env)?,
             cors_origins: cors_origins(env)?,
             limits: limits(env)?,
             policy,
@@ -179,6 +203,25 @@ fn location_hint(env: &Env) -> Result<Option<String>, ConfigError> {
         )),
         _ => Ok(None),
     }
+}
+
+/// A time after which nobody needs an alert any more, and which keeps sums of times small.
+const LONGEST_ALERT_MINUTES: u64 = 7 * 24 * 60;
+
+fn alerts(env: &Env) -> Result<Option<Alerts>, ConfigError> {
+    let Some(json) = json(env, "ALERTS") else {
+        return Ok(None);
+    };
+    let alerts: Alerts = serde_json::from_str(&json).map_err(|reason| error("ALERTS", reason))?;
+    let is_http = |url: Url| matches!(url.scheme(), "http" | "https");
+    if !Url::parse(&alerts.webhook).is_ok_and(is_http) {
+        return Err(error("ALERTS", "webhook: must be an http(s) address"));
+    }
+    if alerts.after_minutes > LONGEST_ALERT_MINUTES {
+        let most = format!("after_minutes: must be at most {LONGEST_ALERT_MINUTES}");
+        return Err(error("ALERTS", most));
+    }
+    Ok(Some(alerts))
 }
 
 fn cors_origins(env: &Env) -> Result<Vec<String>, ConfigError> {

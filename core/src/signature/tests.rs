@@ -203,3 +203,17 @@ fn a_secret_is_known_by_itself_and_by_nothing_else() {
         assert_eq!(secrets.presented(wrong), None, "{wrong}");
     }
 }
+
+#[test]
+fn an_alert_is_signed_over_its_time_and_body_and_is_no_signature_of_a_call() {
+    let secrets = Secrets::parse("new=0123456789abcdef,old=fedcba9876543210").unwrap();
+    let signed = secrets.sign_alert(NOW, "{}");
+    assert!(signed.starts_with(&format!("t={NOW}, kid=new, v1=")));
+    assert_eq!(signed, secrets.sign_alert(NOW, "{}"));
+    assert_ne!(signed, secrets.sign_alert(NOW, "[]"));
+    assert_ne!(signed, secrets.sign(NOW, &CLAIMS));
+    assert_eq!(
+        secrets.verify(NOW, &signed, &CLAIMS),
+        Err(SignatureError::Mismatch)
+    );
+}

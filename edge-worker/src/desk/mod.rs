@@ -1,9 +1,10 @@
 //! The Desk: the one place that sees the whole gate.
 //!
-//! It keeps the list of operations in trouble, adds up what the isolates count and shows the latest
+//! It keeps the list of operations in trouble and alerts somebody, holds the switch, adds up what the isolates count and shows the latest
 //! decisions. Invariant: no decision about an operation is made here and none waits for it; with the
 //! Desk gone, the gate protects as before.
 
+mod alert;
 pub(crate) mod endpoints;
 pub(crate) mod message;
 mod object;

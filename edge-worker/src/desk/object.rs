@@ -1,25 +1,34 @@
 //! The Durable Object of the Desk.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::rc::Rc;
 
 use oncegate_core::metrics::{Exposition, Metrics};
 use oncegate_core::switch::Switch;
 use worker::{
-    DurableObject, Env, Request, Response, ResponseBuilder, Result, State, durable_object,
+    Date, DurableObject, Env, Error, Request, Response, ResponseBuilder, Result, State, Storage,
+    durable_object,
 };
 
 use super::message::{Set, Tallied, ToDesk};
 use super::store::Store;
+use crate::config::Config;
+
+/// How long after a fault of its own the alarm comes again.
+const AFTER_A_FAULT_MS: i64 = 60_000;
 
 /// The names of notes.
 const METRICS: &str = "metrics";
 const SWITCH: &str = "switch";
 
 /// The Durable Object.
-#[durable_object]
+#[durable_object(alarm)]
 pub struct Desk {
     state: State,
+    env: Env,
+    /// Whether the alarm was set since this object has begun: alerts may have been configured since.
+    armed: Cell<bool>,
     /// Opened at the first call, so that an error is an answer and not a failed start.
     store: OnceCell<Store>,
     /// What is noted, so that it need not be read for every tally.
@@ -31,9 +40,11 @@ impl UnwindSafe for Desk {}
 impl RefUnwindSafe for Desk {}
 
 impl DurableObject for Desk {
-    fn new(state: State, _: Env) -> Self {
+    fn new(state: State, env: Env) -> Self {
         Self {
             state,
+            env,
+            armed: Cell::new(false),
             store: OnceCell::new(),
             metrics: RefCell::default(),
         }
@@ -41,10 +52,32 @@ impl DurableObject for Desk {
 
     async fn fetch(&self, mut request: Request) -> Result<Response> {
         let message = serde_json::from_str(&request.text().await?)?;
+        if matches!(message, ToDesk::Trouble(_)) || !self.armed.get() {
+            let answer = self.answer(message)?;
+            self.arm().await?;
+            self.armed.set(true);
+            return Ok(answer);
+        }
+        self.answer(message)
+    }
+
+    /// It throws only if not even the next time can be written down: the runtime would try again a few
+    /// times and then give up.
+    async fn alarm(&self) -> Result<Response> {
+        if let Err(error) = self.alert().await {
+            worker::console_error!("alert: {error}");
+            self.storage().set_alarm(AFTER_A_FAULT_MS).await?;
+        }
+        Ok(ResponseBuilder::new().empty())
+    }
+}
+
+impl Desk {
+    fn answer(&self, message: ToDesk) -> Result<Response> {
         let (store, answer) = (self.store()?, ResponseBuilder::new());
         match message {
             ToDesk::Trouble(report) => {
-                store.report(&report)?;
+                store.report(&report, Date::now().as_millis())?;
                 Ok(answer.empty())
             }
             ToDesk::List => answer.from_json(&store.list()?),
@@ -63,9 +96,7 @@ impl DurableObject for Desk {
             ToDesk::Events { after } => answer.from_json(&store.events(after)?),
         }
     }
-}
 
-impl Desk {
     fn add(&self, tallied: Tallied) -> Result<()> {
         let mut metrics = self.metrics()?;
         metrics.merge(tallied.metrics);
@@ -116,7 +147,15 @@ impl Desk {
         }
     }
 
-    fn store(&self) -> Result<&Store> {
+    pub(super) fn config(&self) -> Result<Rc<Config>> {
+        Config::load(&self.env).map_err(|error| Error::from(error.to_string()))
+    }
+
+    pub(super) fn storage(&self) -> Storage {
+        self.state.storage()
+    }
+
+    pub(super) fn store(&self) -> Result<&Store> {
         if let Some(store) = self.store.get() {
             return Ok(store);
         }

@@ -2,6 +2,7 @@
 //!
 //! Atomicity: every method is synchronous, so what one message changes is durable together.
 
+use oncegate_core::alert::Ripe;
 use oncegate_core::operation::TroubleState;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,9 @@ use super::message::{Event, Events, Listed, Numbered, Report, Troubled};
 
 /// How many operations one list names. Whoever works through them asks again.
 const LONGEST_LIST: u64 = 500;
+
+/// When trouble has lasted for the time that is bound here, and the Desk has heard of it.
+const RIPE: &str = "MAX(since_ms + ?, heard_ms)";
 
 /// How many decisions are kept.
 const EVENTS_KEPT: u64 = 1_000;
@@ -49,7 +53,8 @@ impl Store {
         for columns in [
             // `rank`: the order in which somebody should look at it.
             "trouble (operation TEXT PRIMARY KEY, route TEXT NOT NULL, state TEXT NOT NULL,
-                      rank INTEGER NOT NULL, since_ms INTEGER NOT NULL) WITHOUT ROWID",
+                      rank INTEGER NOT NULL, since_ms INTEGER NOT NULL, heard_ms INTEGER NOT NULL)
+             WITHOUT ROWID",
             "shards (shard INTEGER PRIMARY KEY, heard_ms INTEGER NOT NULL)",
             // One row for each tally: an event alone would cost a row.
             "events (last INTEGER PRIMARY KEY, events TEXT NOT NULL)",
@@ -63,7 +68,7 @@ impl Store {
     }
 
     /// Takes a shard's report.
-    pub(super) fn report(&self, report: &Report) -> Result<()> {
+    pub(super) fn report(&self, report: &Report, now_ms: u64) -> Result<()> {
         let (shard, at_ms) = (i64::from(report.shard), integer(report.at_ms)?);
         let later = self.number(
             "SELECT COUNT(*) AS number FROM shards WHERE shard = ? AND heard_ms > ?",
@@ -73,7 +78,7 @@ impl Store {
             return Ok(());
         }
         for troubled in &report.added {
-            self.add(troubled)?;
+            self.add(troubled, now_ms)?;
         }
         for operation in &report.removed {
             self.sql.exec(
@@ -88,16 +93,21 @@ impl Store {
         Ok(())
     }
 
-    fn add(&self, troubled: &Troubled) -> Result<()> {
+    /// Other trouble than before is news.
+    fn add(&self, troubled: &Troubled, now_ms: u64) -> Result<()> {
         self.sql.exec(
-            "INSERT OR REPLACE INTO trouble (operation, route, state, rank, since_ms)
-             VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO trouble (operation, route, state, rank, since_ms, heard_ms)
+             VALUES (?, ?, ?, ?, ?, ?)
+             ON CONFLICT (operation) DO UPDATE
+             SET heard_ms = CASE state WHEN excluded.state THEN heard_ms ELSE excluded.heard_ms END,
+                 state = excluded.state, rank = excluded.rank, since_ms = excluded.since_ms",
             vec![
                 troubled.operation.as_str().into(),
                 troubled.route.as_str().into(),
                 word(troubled.state)?.into(),
                 SqlStorageValue::Integer(troubled.state as i64),
                 integer(troubled.since_ms)?,
+                integer(now_ms)?,
             ],
         )?;
         Ok(())
@@ -105,15 +115,41 @@ impl Store {
 
     /// The operations in trouble.
     pub(super) fn list(&self) -> Result<Listed> {
+        self.listed("TRUE", Vec::new())
+    }
+
+    /// Those that have been for so long that somebody has to be told.
+    pub(super) fn ripe(&self, now_ms: u64, after_ms: u64) -> Result<Listed> {
+        let values = vec![integer(after_ms)?, integer(now_ms)?];
+        self.listed(&format!("{RIPE} <= ?"), values)
+    }
+
+    fn listed(&self, which: &str, values: Vec<SqlStorageValue>) -> Result<Listed> {
         let query = format!(
-            "SELECT operation, route, state, since_ms FROM trouble
+            "SELECT operation, route, state, since_ms FROM trouble WHERE {which}
              ORDER BY rank, since_ms, operation LIMIT {LONGEST_LIST}"
         );
-        let operations: Vec<Troubled> = self.sql.exec(&query, None)?.to_array()?;
-        let all = self.number("SELECT COUNT(*) AS number FROM trouble", Vec::new())?;
+        let operations: Vec<Troubled> = self.sql.exec(&query, values.clone())?.to_array()?;
+        let query = format!("SELECT COUNT(*) AS number FROM trouble WHERE {which}");
+        let all = self.number(&query, values)?;
         Ok(Listed {
             more: all.saturating_sub(operations.len() as u64),
             operations,
+        })
+    }
+
+    /// When there is something to tell of.
+    pub(super) fn ripeness(&self, after_ms: u64, heard_ms: u64) -> Result<Ripe> {
+        let first_ms = |heard_ms| {
+            let query = format!(
+                "SELECT {RIPE} AS number FROM trouble WHERE {RIPE} > ? ORDER BY number LIMIT 1"
+            );
+            let after_ms = integer(after_ms)?;
+            self.first_number(&query, vec![after_ms.clone(), after_ms, integer(heard_ms)?])
+        };
+        Ok(Ripe {
+            first_ms: first_ms(0)?,
+            first_unheard_ms: first_ms(heard_ms)?,
         })
     }
 
@@ -188,8 +224,12 @@ impl Store {
 
     /// The one number that a query gives.
     fn number(&self, query: &str, values: Vec<SqlStorageValue>) -> Result<u64> {
+        Ok(self.first_number(query, values)?.unwrap_or_default())
+    }
+
+    fn first_number(&self, query: &str, values: Vec<SqlStorageValue>) -> Result<Option<u64>> {
         let rows: Vec<Number> = self.sql.exec(query, values)?.to_array()?;
-        Ok(rows.first().map_or(0, |row| row.number))
+        Ok(rows.first().map(|row| row.number))
     }
 }
 
