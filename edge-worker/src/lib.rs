@@ -72,6 +72,7 @@ async fn send_courier(
     let (sender, receiver) = oneshot::channel();
     context.wait_until(async move {
         courier::run(request, dispatch, &env, &config, sender).await;
+        tally::tell_when_due(&env, &config).await;
     });
     receiver
         .await

@@ -149,6 +149,9 @@ pub(crate) struct Completed {
     pub(crate) view: View,
     /// The record's answer counts, not the attempt's.
     pub(crate) superseded: bool,
+    /// How many rows the shard has written since it last said so.
+    #[serde(default)]
+    pub(crate) rows_written: u64,
 }
 
 /// The answer to [`ToShard::Observe`] and [`ToShard::Observed`].
@@ -160,6 +163,9 @@ pub(crate) struct Observed {
     pub(crate) state: Option<String>,
     /// The attempt that would have been started.
     pub(crate) attempt: Option<u32>,
+    /// How many rows the shard has written since it last said so.
+    #[serde(default)]
+    pub(crate) rows_written: u64,
 }
 
 /// From a shard to a courier: the answer may be passed on.

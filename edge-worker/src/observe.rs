@@ -13,7 +13,6 @@ use oncegate_core::header;
 use oncegate_core::identity::Identity;
 use oncegate_core::outcome::Outcome;
 use oncegate_core::policy::{Route, STORE_DEADLINE_MS};
-use serde::de::DeserializeOwned;
 use worker::{Context, Date, Env, Error, Response, Result};
 
 use crate::arrived::Arrived;
@@ -61,6 +60,7 @@ pub(crate) async fn pass(
             if let Err(error) = watcher.watch(began_ms, passed).await {
                 worker::console_error!("observe: {error}");
             }
+            tally::tell_when_due(&watcher.env, &watcher.config).await;
         });
     }
     let body = arrived.request.inner().body();
@@ -104,7 +104,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    async fn watch(self, began_ms: u64, passed: oneshot::Receiver<Passed>) -> Result<()> {
+    async fn watch(&self, began_ms: u64, passed: oneshot::Receiver<Passed>) -> Result<()> {
         let decided = self.decide().await;
         body::discard(&self.copy.request);
         let mut decided = decided?;
@@ -120,12 +120,12 @@ impl Watcher {
                 attempt,
                 reply: passed.reply,
             };
-            let settled: Observed = self.tell(operation, &ToShard::Observed(completion)).await?;
+            let settled = self.tell(operation, &ToShard::Observed(completion)).await?;
             decided.state = settled.state;
         }
         tally::observed(Event {
             at_ms,
-            route: self.route,
+            route: self.route.clone(),
             mode: "observe".to_owned(),
             decision: decided.decision,
             state: decided.state,
@@ -155,7 +155,7 @@ impl Watcher {
         };
         let operation = Identity::of_observed(config.identity_secret.as_bytes(), &operation);
         claim.operation = operation.reference();
-        let observed: Observed = self.tell(&operation, &ToShard::Observe(claim)).await?;
+        let observed = self.tell(&operation, &ToShard::Observe(claim)).await?;
         Ok(Decided {
             decision: observed.decision,
             state: observed.state,
@@ -164,17 +164,17 @@ impl Watcher {
         })
     }
 
-    async fn tell<T: DeserializeOwned>(
-        &self,
-        operation: &Identity,
-        message: &ToShard,
-    ) -> Result<T> {
+    async fn tell(&self, operation: &Identity, message: &ToShard) -> Result<Observed> {
         let name = format!("observed-{}", operation.shard());
         let stub = shards::object(&self.env, &self.config, &name)?;
         let request = ShardRequest::message(message)?.build()?;
         let called = within(STORE_DEADLINE_MS, wire::call(stub.into_rpc(), &request)).await;
         match called {
-            Some(Ok(mut response)) if response.status_code() == 200 => response.json().await,
+            Some(Ok(mut response)) if response.status_code() == 200 => {
+                let observed: Observed = response.json().await?;
+                tally::rows_written(observed.rows_written);
+                Ok(observed)
+            }
             Some(Ok(response)) => Err(Error::from(format!("status {}", response.status_code()))),
             Some(Err(error)) => Err(error),
             None => Err(Error::from("the shard did not answer in time")),

@@ -1,6 +1,6 @@
 //! A Durable Object's SQLite as the store's [`Database`]. Bodies stay in JavaScript.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::AssertUnwindSafe;
 
 use js_sys::{Array, ArrayBuffer, Uint8Array};
@@ -31,6 +31,9 @@ extern "C" {
 
     type Cursor;
 
+    #[wasm_bindgen(method, getter, js_name = rowsWritten)]
+    fn rows_written(this: &Cursor) -> f64;
+
     #[wasm_bindgen(method, catch)]
     fn raw(this: &Cursor) -> std::result::Result<RawRows, JsValue>;
 
@@ -49,6 +52,7 @@ pub(crate) type Found = oncegate_store::Found<ArrayBuffer>;
 pub(crate) struct Rows {
     storage: ObjectStorage,
     sql: Sql,
+    written: Cell<u64>,
 }
 
 impl Rows {
@@ -57,7 +61,16 @@ impl Rows {
             .clone()
             .unchecked_into();
         let sql = storage.sql();
-        Self { storage, sql }
+        Self {
+            storage,
+            sql,
+            written: Cell::new(0),
+        }
+    }
+
+    /// How many rows were written since this was last asked.
+    pub(crate) fn take_written(&self) -> u64 {
+        self.written.take()
     }
 
     /// How large the database is.
@@ -78,6 +91,8 @@ impl Database for Rows {
         let bound: Array = values.into_iter().map(to_js).collect();
         let cursor = self.sql.exec(statement, &bound)?;
         let rows = cursor.raw()?.to_array()?;
+        let written = self.written.get() + cursor.rows_written() as u64;
+        self.written.set(written);
         rows.iter()
             .map(|row| Array::from(&row).iter().map(from_js).collect())
             .collect()

@@ -41,8 +41,12 @@ struct Tally {
 }
 
 impl Tally {
-    /// How long to wait with the next one; `None` if another request has promised it.
+    /// How long to wait with the next one; `None` if there is nothing to tell, or another request has
+    /// promised it.
     fn promise(&mut self, now_ms: u64) -> Option<u64> {
+        if self.metrics == Metrics::default() {
+            return None;
+        }
         let pause_ms = match self.events.len() < EVENTS {
             true => USUAL_PAUSE_MS,
             false => SHORTEST_PAUSE_MS,
@@ -127,19 +131,37 @@ pub(crate) fn shard_called(shard: u16, ended: ShardCall) {
     TALLY.with_borrow_mut(|tally| tally.metrics.shard_called(shard, ended));
 }
 
+/// Counts rows that a shard says it has written.
+pub(crate) fn rows_written(rows: u64) {
+    TALLY.with_borrow_mut(|tally| tally.metrics.rows_written(rows));
+}
+
 /// Tells the Desk when it is time, behind the answer to a request.
 pub(crate) fn tell_later(env: &Env, config: &Rc<Config>, context: &Context) {
-    let now_ms = Date::now().as_millis();
-    let Some(wait_ms) = TALLY.with_borrow_mut(|tally| tally.promise(now_ms)) else {
+    let Some(wait_ms) = promise() else {
         return;
     };
     let (env, config) = (env.clone(), Rc::clone(config));
-    context.wait_until(async move {
-        if wait_ms > 0 {
-            Delay::from(Duration::from_millis(wait_ms)).await;
-        }
-        tell(&env, &config).await;
-    });
+    context.wait_until(async move { tell_after(wait_ms, &env, &config).await });
+}
+
+/// Tells the Desk when it is time: for who is behind an answer already.
+pub(crate) async fn tell_when_due(env: &Env, config: &Config) {
+    if let Some(wait_ms) = promise() {
+        tell_after(wait_ms, env, config).await;
+    }
+}
+
+fn promise() -> Option<u64> {
+    let now_ms = Date::now().as_millis();
+    TALLY.with_borrow_mut(|tally| tally.promise(now_ms))
+}
+
+async fn tell_after(wait_ms: u64, env: &Env, config: &Config) {
+    if wait_ms > 0 {
+        Delay::from(Duration::from_millis(wait_ms)).await;
+    }
+    tell(env, config).await;
 }
 
 /// Tells the Desk now.

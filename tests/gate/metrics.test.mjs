@@ -67,6 +67,17 @@ test("every decision is counted by route, outcome and state, once", async () => 
   assert.equal(more(`oncegate_shard_calls_total{ended="answered"}`), 7);
 });
 
+test("rows are counted where they are written, and a replay writes none", async () => {
+  const rows = async () => samples(await page()).get("oncegate_rows_written_total");
+  const earlier = await rows();
+  await send(stack, key);
+  const written = await rows();
+  // Two for the operation; a shard that is used for the first time makes its tables.
+  assert.ok(written >= earlier + 2, `${written} after ${earlier}`);
+  for (let again = 0; again < 3; again++) await send(stack, key);
+  assert.equal(await rows(), written);
+});
+
 test("what is not protected is not counted", async () => {
   const earlier = samples(await page());
   assert.equal((await fetch(`${stack.gate}/catalog`)).status, 200);

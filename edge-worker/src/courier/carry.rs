@@ -14,7 +14,7 @@ use crate::answer::{self, Mark};
 use crate::config::Config;
 use crate::message::{Begun, Completed, Completion, Dispatch, Reply, ToShard};
 use crate::shards::{ShardRequest, within};
-use crate::{body, headers};
+use crate::{body, headers, tally};
 
 /// What an attempt has brought.
 pub(super) struct Carried {
@@ -65,6 +65,7 @@ async fn bring(
         return unavailable();
     };
     let completed: Completed = told.json().await?;
+    tally::rows_written(completed.rows_written);
     if completed.superseded {
         return superseded();
     }
@@ -149,7 +150,10 @@ pub(super) async fn finish(
         None => Reply::Lost,
     };
     let completion = ShardRequest::message(&complete(dispatch, reply))?;
-    tell(env, config, dispatch, &completion).await?;
+    if let Some(mut told) = tell(env, config, dispatch, &completion).await? {
+        let completed: Completed = told.json().await?;
+        tally::rows_written(completed.rows_written);
+    }
     Ok(())
 }
 

@@ -56,6 +56,7 @@ impl Inner {
         Ok(Completed {
             view,
             superseded: settled.superseded,
+            rows_written: store.database().take_written(),
         })
     }
 }

@@ -42,6 +42,7 @@ impl Inner {
             decision: decision.to_owned(),
             state: Some(state.as_str().to_owned()),
             attempt,
+            rows_written: store.database().take_written(),
         })
     }
 
@@ -74,6 +75,7 @@ impl Inner {
             decision: DISPATCHED.to_owned(),
             state: Some(state.as_str().to_owned()),
             attempt: Some(completion.attempt),
+            rows_written: store.database().take_written(),
         })
     }
 }
