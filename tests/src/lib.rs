@@ -21,6 +21,7 @@
 //! | `story` | tells a world in prose |
 
 mod browser;
+pub mod check;
 mod courier;
 mod env;
 mod faults;

@@ -14,6 +14,8 @@ pub enum Plant {
     CompletionOfNewest,
     /// The epoch rises when the operation is executed (against T4).
     EpochRaisedOnExecuted,
+    /// *Refused* under an order number says that a new key is safe (against I8).
+    GeneratedRefusalSaysSafe,
     /// The shard does not compare fingerprints (against K3).
     FingerprintIgnored,
     /// A status without the header is believed of a ledger origin (against A1).
@@ -24,12 +26,18 @@ pub enum Plant {
     LaterNotExecutedFrees,
     /// After the lease an origin without a ledger is sent the same again (against I5).
     LeaseOverFrees,
+    /// A person's word counts while an attempt is under way.
+    OperatorTooEarly,
     /// Records that are not settled are kept in memory only (against I2).
     RecordLostOnEviction,
     /// The origin says *refused* without committing it (against L4).
     RefusalNotCommitted,
+    /// *Released* says that a new key is safe (against I8).
+    ReleasedSaysSafe,
     /// The origin commits the row after the effect (against L3).
     RowAfterEffect,
+    /// A negative answer counts whatever began since the question (against I3).
+    StaleProbeBelieved,
     /// A waiter whose wait is over starts an attempt of its own (against I4).
     WaiterDispatches,
 }
