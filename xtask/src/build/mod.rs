@@ -1,6 +1,7 @@
 //! Building the tiers. Invariant: a step whose input is unchanged does nothing, so that `build` may run at any time,
 //! also nested inside `wrangler dev`.
 
+mod contract;
 mod edge;
 mod origin;
 mod sdk;
@@ -17,6 +18,7 @@ use crate::setup::Tools;
 use crate::ui::Step;
 use stamp::Stamp;
 
+pub(crate) use contract::build as contract;
 pub(crate) use origin::build as origin;
 
 /// What the crates of the workspace have in common as input.

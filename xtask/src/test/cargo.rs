@@ -9,8 +9,15 @@ use crate::process::run_lines;
 use crate::project::Project;
 use crate::setup::Tools;
 
-/// The crates that exist only as wasm.
-const SHELLS: [&str; 4] = ["--package", "oncegate-sdk", "--package", "oncegate-edge"];
+/// The crates that exist as wasm.
+const SHELLS: [&str; 6] = [
+    "--package",
+    "oncegate-sdk",
+    "--package",
+    "oncegate-edge",
+    "--package",
+    "oncegate-contract",
+];
 const WASM: [&str; 2] = ["--target", "wasm32-unknown-unknown"];
 
 pub(super) fn fmt(project: &Project) -> Result<Tally> {

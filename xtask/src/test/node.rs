@@ -33,6 +33,7 @@ pub(super) fn tests(
 /// The tests that run inside workerd, beside the gate as built.
 pub(super) fn workerd(project: &Project, tools: &Tools) -> Result<Tally> {
     build::all(project, tools)?;
+    build::contract(project, tools)?;
     let mut vitest = tools.npm_command("vitest");
     vitest
         .args(["run", "--config", "tests/workerd/vitest.config.mjs"])

@@ -1,0 +1,146 @@
+//! A store in memory: what the others are measured by, so small that it can be read.
+//!
+//! It has no spans. Dropping a settled row whose time is over is a store's right, not its duty.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use oncegate_core::identity::Identity;
+use oncegate_core::operation::Operation;
+use oncegate_store::{Answer, Attention, Found, Place, StoredRequest, Told, Written};
+
+use crate::shelf::{Machine, Shelf};
+
+/// Rows that outlive whoever has opened them.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(Rc<RefCell<Rows>>);
+
+#[derive(Debug, Default)]
+struct Rows {
+    operations: BTreeMap<[u8; 32], Row>,
+    list: BTreeMap<[u8; 32], (u64, Attention)>,
+}
+
+#[derive(Debug)]
+struct Row {
+    record: Operation,
+    answer: Option<Answer<Vec<u8>>>,
+    request: Option<StoredRequest<Vec<u8>>>,
+}
+
+impl Machine for Memory {
+    type Shelf = Self;
+
+    fn open(&self, _now_ms: u64) -> Self {
+        self.clone()
+    }
+}
+
+impl Shelf for Memory {
+    fn find(&self, _now_ms: u64, operation: &Identity) -> Result<Found<Vec<u8>>, String> {
+        Ok(match self.0.borrow().operations.get(operation.as_bytes()) {
+            Some(row) => Found {
+                record: Some(row.record.clone()),
+                answer: row.answer.clone(),
+                place: Place::Newer,
+            },
+            None => Found {
+                record: None,
+                answer: None,
+                place: Place::Absent,
+            },
+        })
+    }
+
+    fn write(
+        &self,
+        operation: &Identity,
+        _place: Place,
+        record: Operation,
+        written: Written<'_, Vec<u8>>,
+    ) -> Result<(), String> {
+        let operations = &mut self.0.borrow_mut().operations;
+        let (answer, request) = match operations.remove(operation.as_bytes()) {
+            Some(row) => (row.answer, row.request),
+            None => (None, None),
+        };
+        let answer = answer.filter(|_| record.has_stored_answer());
+        let request = written.request.cloned().or(request);
+        let row = Row {
+            answer: written.answer.cloned().or(answer),
+            request: request.filter(|_| !record.is_settled()),
+            record,
+        };
+        operations.insert(*operation.as_bytes(), row);
+        Ok(())
+    }
+
+    fn request(&self, operation: &Identity) -> Result<Option<StoredRequest<Vec<u8>>>, String> {
+        let rows = self.0.borrow();
+        let row = rows.operations.get(operation.as_bytes());
+        Ok(row.and_then(|row| row.request.clone()))
+    }
+
+    fn open_after(
+        &self,
+        after: Option<&Identity>,
+        limit: u64,
+    ) -> Result<Vec<(Identity, Operation)>, String> {
+        let rows = self.0.borrow();
+        let open = rows.operations.iter().filter(|(id, row)| {
+            !row.record.is_settled() && after.is_none_or(|after| *id > after.as_bytes())
+        });
+        Ok(open
+            .map(|(id, row)| (Identity::from_bytes(*id), row.record.clone()))
+            .take(limit as usize)
+            .collect())
+    }
+
+    fn attend(&self, operation: &Identity, due_ms: u64) -> Result<(), String> {
+        let list = &mut self.0.borrow_mut().list;
+        let attention = Attention {
+            operation: *operation,
+            tries: 0,
+            told: Told::Nothing,
+        };
+        let (due, _) = list
+            .entry(*operation.as_bytes())
+            .or_insert((due_ms, attention));
+        *due = due_ms.min(*due);
+        Ok(())
+    }
+
+    fn due(&self, now_ms: u64, limit: u64) -> Result<Vec<Attention>, String> {
+        let rows = self.0.borrow();
+        let mut due: Vec<_> = rows
+            .list
+            .values()
+            .filter(|(due_ms, _)| *due_ms <= now_ms)
+            .collect();
+        due.sort_by_key(|(due_ms, _)| *due_ms);
+        Ok(due
+            .into_iter()
+            .map(|(_, attention)| *attention)
+            .take(limit as usize)
+            .collect())
+    }
+
+    fn postpone(&self, attention: Attention, due_ms: u64) -> Result<(), String> {
+        let list = &mut self.0.borrow_mut().list;
+        if let Some(entry) = list.get_mut(attention.operation.as_bytes()) {
+            *entry = (due_ms, attention);
+        }
+        Ok(())
+    }
+
+    fn rest(&self, operation: &Identity) -> Result<(), String> {
+        self.0.borrow_mut().list.remove(operation.as_bytes());
+        Ok(())
+    }
+
+    fn next_due(&self) -> Result<Option<u64>, String> {
+        let rows = self.0.borrow();
+        Ok(rows.list.values().map(|(due_ms, _)| *due_ms).min())
+    }
+}
