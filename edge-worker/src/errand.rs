@@ -1,29 +1,42 @@
 //! The requests with which a shard sends a courier.
 
+use js_sys::ArrayBuffer;
 use oncegate_core::fingerprint::Fingerprint;
-use oncegate_core::operation::{Inquiry, Terms};
+use oncegate_core::identity::Identity;
+use oncegate_core::operation::{Inquiry, Operation, Terms};
+use oncegate_core::proof::Origin;
 use worker::{Headers, Method, Request, Result};
 
 use crate::arrived::path_and_query;
 use crate::config::Config;
 use crate::message::{self, Cancel, Claim, Dispatch, Errand};
+use crate::shard::Sendable;
 use crate::wire;
 
 /// Below the gate's own prefix, so that it reaches the Worker whatever the assets are.
 const COURIER_URL: &str = "https://courier/.oncegate/courier";
 
-/// Where a ledger origin is asked to cancel (rule L6).
+/// Where a ledger origin is asked to cancel, and what became of a key (rule L6).
 const LEDGER_CANCEL: &str = "/.oncegate/ledger/cancel";
+const LEDGER_PROBE: &str = "/.oncegate/ledger/probe";
 
-/// The request for the origin, on its way to a courier: the body's stream is passed on unread.
+/// The body of a request on its way to a courier.
+pub(crate) enum Body {
+    /// The stream of the request that has arrived, passed on unread.
+    Unread,
+    /// Bytes that were read to be stored.
+    Read(Option<ArrayBuffer>),
+}
+
+/// The request for the origin, on its way to a courier.
 pub(crate) fn attempt(
     request: &Request,
+    body: Body,
     claim: &Claim,
     attempt: u32,
     terms: &Terms,
     config: &Config,
 ) -> Result<Request> {
-    let url = request.inner().url();
     let dispatch = Dispatch {
         errand: Errand::Attempt,
         operation: claim.operation.clone(),
@@ -32,12 +45,73 @@ pub(crate) fn attempt(
         fingerprint: claim.fingerprint,
         attempt,
         terms: terms.clone(),
-        path_and_query: path_and_query(&url).to_owned(),
+        path_and_query: path_and_query(&request.inner().url()).to_owned(),
     };
     let headers = request.headers().clone();
     message::attach_sealed(&headers, &dispatch, config)?;
-    let body = request.inner().body().map(Into::into);
+    let body = match body {
+        Body::Unread => request.inner().body().map(Into::into),
+        Body::Read(bytes) => bytes.map(Into::into),
+    };
     wire::request(COURIER_URL, request.method(), headers, body)
+}
+
+/// A stored request, on its way to the origin once more.
+pub(crate) fn again(
+    operation: &Identity,
+    attempt: u32,
+    request: &Sendable,
+    record: &Operation,
+    config: &Config,
+) -> Result<Request> {
+    let dispatch = Dispatch {
+        attempt,
+        path_and_query: request.head.path_and_query.clone(),
+        ..about(Errand::Attempt, operation, request, record)
+    };
+    let headers = request.headers()?;
+    message::attach_sealed(&headers, &dispatch, config)?;
+    let body = request.body().map(Into::into);
+    wire::request(COURIER_URL, request.method(), headers, body)
+}
+
+/// The question what became of a key; `None` where the origin cannot be asked (any more).
+pub(crate) fn ask(
+    operation: &Identity,
+    request: &Sendable,
+    record: &Operation,
+    inquiry: Inquiry,
+    config: &Config,
+) -> Result<Option<Request>> {
+    let (method, path_and_query) = match record.terms().origin {
+        Origin::Ledger => (Method::Post, LEDGER_PROBE.to_owned()),
+        Origin::Read => return Ok(None),
+        Origin::None => return Ok(None),
+    };
+    let errand = Errand::Probe {
+        asked_ms: inquiry.asked_ms,
+    };
+    let dispatch = Dispatch {
+        attempt: inquiry.attempt,
+        path_and_query,
+        ..about(errand, operation, request, record)
+    };
+    let headers = Headers::new();
+    message::attach_sealed(&headers, &dispatch, config)?;
+    wire::request(COURIER_URL, method, headers, None).map(Some)
+}
+
+fn about(errand: Errand, operation: &Identity, request: &Sendable, record: &Operation) -> Dispatch {
+    Dispatch {
+        errand,
+        operation: operation.reference(),
+        key: request.head.key.clone(),
+        kind: record.kind(),
+        fingerprint: record.fingerprint().unwrap_or(Fingerprint::NONE),
+        attempt: 0,
+        terms: record.terms().clone(),
+        path_and_query: String::new(),
+    }
 }
 
 /// The question for the ledger, on its way to a courier. `terms` are the record's.

@@ -38,6 +38,8 @@ pub(crate) enum ToShard {
     Cancel(Cancel),
     /// What a ledger said to a cancellation.
     Hear(Heard),
+    /// What an origin said that was asked what became of a key.
+    Probed(Probed),
     /// What became of this operation?
     Look(Look),
     /// A request has passed unprotected: what would have been decided?
@@ -92,6 +94,15 @@ pub(crate) struct Heard {
     pub(crate) reply: Reply,
 }
 
+/// See [`ToShard::Probed`].
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Probed {
+    pub(crate) operation: String,
+    pub(crate) asked_attempt: u32,
+    pub(crate) asked_ms: u64,
+    pub(crate) reply: Reply,
+}
+
 /// What a courier is sent for.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -103,6 +114,8 @@ pub(crate) enum Errand {
         principal: Option<Principal>,
         asked_ms: u64,
     },
+    /// To ask what became of the key.
+    Probe { asked_ms: u64 },
 }
 
 /// To a courier: carry this to the origin.

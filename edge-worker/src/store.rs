@@ -3,7 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::panic::AssertUnwindSafe;
 
-use js_sys::{Array, ArrayBuffer, Uint8Array};
+use js_sys::futures::JsFuture;
+use js_sys::{Array, ArrayBuffer, Promise, Uint8Array};
 use oncegate_store::{Database, Fault, Row, Value};
 use wasm_bindgen::prelude::*;
 use worker::{Error, Result, Storage};
@@ -11,6 +12,9 @@ use worker::{Error, Result, Storage};
 #[wasm_bindgen]
 extern "C" {
     type ObjectStorage;
+
+    #[wasm_bindgen(method, catch, js_name = setAlarm)]
+    fn set_alarm(this: &ObjectStorage, at_ms: f64) -> std::result::Result<Promise, JsValue>;
 
     #[wasm_bindgen(method, getter)]
     fn sql(this: &ObjectStorage) -> Sql;
@@ -45,6 +49,8 @@ extern "C" {
 
 /// The store of a shard.
 pub(crate) type Store = oncegate_store::Store<Rows>;
+/// Bytes that stay in JavaScript.
+pub(crate) type Bytes = ArrayBuffer;
 /// What there is of an operation.
 pub(crate) type Found = oncegate_store::Found<ArrayBuffer>;
 
@@ -71,6 +77,12 @@ impl Rows {
     /// How many rows were written since this was last asked.
     pub(crate) fn take_written(&self) -> u64 {
         self.written.take()
+    }
+
+    /// Sets the object's one alarm. Like any write it leaves before what is sent after it; the promise
+    /// tells of a fault.
+    pub(crate) fn set_alarm(&self, at_ms: u64) -> Result<JsFuture> {
+        Ok(self.storage.set_alarm(at_ms as f64)?.into())
     }
 
     /// How large the database is.

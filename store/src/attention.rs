@@ -5,6 +5,7 @@
 //! path pays no row for it.
 
 use oncegate_core::identity::Identity;
+use oncegate_core::operation::TroubleState;
 
 use super::Store;
 use super::database::{Database, Fault, Value};
@@ -17,40 +18,30 @@ use super::sql;
 pub struct Attention {
     /// Which one.
     pub operation: Identity,
-    /// How often the alarm has tried to settle it.
+    /// Since when it is due.
+    pub due_ms: u64,
+    /// From when on the alarm may try to settle it.
+    pub settle_ms: u64,
+    /// How often it has tried.
     pub tries: u32,
-    /// What the Desk has heard of it.
-    pub told: Told,
-}
-
-/// What the Desk has heard of an operation. The numbers are in rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a new word is a new version")]
-#[repr(u8)]
-pub enum Told {
-    /// Nothing, or that it is settled.
-    Nothing = 0,
-    /// That it is unknown.
-    Unknown = 1,
-    /// That it is held for a person.
-    Held = 2,
-    /// That it is disputed.
-    Disputed = 3,
-}
-
-impl Told {
-    fn parse(number: u64) -> Option<Self> {
-        [Self::Nothing, Self::Unknown, Self::Held, Self::Disputed]
-            .into_iter()
-            .find(|told| *told as u64 == number)
-    }
+    /// What the Desk has heard of it; nothing, or that it is settled.
+    pub told: Option<TroubleState>,
 }
 
 impl<D: Database> Store<D> {
-    /// Puts an operation on the list, to be looked at not later than `due_ms`.
-    pub fn attend(&self, operation: &Identity, due_ms: u64) -> Result<(), D::Error> {
+    /// Puts an operation on the list, to be looked at from `due_ms` on; `false` if it is on it already.
+    pub fn note(&self, operation: &Identity, due_ms: u64) -> Result<bool, D::Error> {
         let values = vec![id(operation), Value::Integer(due_ms)];
-        self.database.run(sql::ATTEND, values).map(drop)
+        let rows = self.database.run(sql::NOTE, values)?;
+        Ok(!rows.is_empty())
+    }
+
+    /// Has an operation that is on the list looked at not later than `due_ms`; `false` if it is not on
+    /// it.
+    pub fn hurry(&self, operation: &Identity, due_ms: u64) -> Result<bool, D::Error> {
+        let values = vec![id(operation), Value::Integer(due_ms)];
+        let rows = self.database.run(sql::HURRY, values)?;
+        Ok(!rows.is_empty())
     }
 
     /// At most `limit` operations that are due.
@@ -65,19 +56,35 @@ impl<D: Database> Store<D> {
     }
 
     /// Writes down when the operation is due again, before anything is done about it now.
-    pub fn postpone(&self, attention: Attention, due_ms: u64) -> Result<(), D::Error> {
+    pub fn postpone(&self, attention: Attention) -> Result<(), D::Error> {
         let values = vec![
             id(&attention.operation),
-            Value::Integer(due_ms),
+            Value::Integer(attention.due_ms),
+            Value::Integer(attention.settle_ms),
             Value::Integer(attention.tries.into()),
-            Value::Integer(attention.told as u64),
         ];
         self.database.run(sql::POSTPONE, values).map(drop)
     }
 
-    /// Takes an operation off the list.
-    pub fn rest(&self, operation: &Identity) -> Result<(), D::Error> {
-        self.database.run(sql::REST, vec![id(operation)]).map(drop)
+    /// Writes down what the Desk has heard of an operation that was due again at `due_ms`.
+    pub fn heard(
+        &self,
+        operation: &Identity,
+        told: Option<TroubleState>,
+        due_ms: u64,
+    ) -> Result<(), D::Error> {
+        let values = vec![
+            id(operation),
+            Value::Integer(number(told)),
+            Value::Integer(due_ms),
+        ];
+        self.database.run(sql::HEARD, values).map(drop)
+    }
+
+    /// Takes an operation that is due again at `due_ms` off the list, unless it was brought forward.
+    pub fn rest(&self, operation: &Identity, due_ms: u64) -> Result<(), D::Error> {
+        let values = vec![id(operation), Value::Integer(due_ms)];
+        self.database.run(sql::REST, values).map(drop)
     }
 
     /// When the next operation on the list is due.
@@ -93,6 +100,8 @@ impl<D: Database> Store<D> {
 fn attention<D: Database>(row: &[Value<D::Bytes>]) -> Result<Attention, Fault> {
     let [
         Value::Bytes(bytes),
+        Value::Integer(due_ms),
+        Value::Integer(settle_ms),
         Value::Integer(tries),
         Value::Integer(told),
     ] = row
@@ -101,7 +110,29 @@ fn attention<D: Database>(row: &[Value<D::Bytes>]) -> Result<Attention, Fault> {
     };
     Ok(Attention {
         operation: identity::<D>(bytes)?,
+        due_ms: *due_ms,
+        settle_ms: *settle_ms,
         tries: u32::try_from(*tries).map_err(|_| Fault::Row("tries"))?,
-        told: Told::parse(*told).ok_or(Fault::Row("told"))?,
+        told: told_of(*told)?,
+    })
+}
+
+/// What was told, as it stands in rows.
+fn number(told: Option<TroubleState>) -> u64 {
+    match told {
+        None => 0,
+        Some(TroubleState::Unknown) => 1,
+        Some(TroubleState::Held) => 2,
+        Some(TroubleState::Disputed) => 3,
+    }
+}
+
+fn told_of(number: u64) -> Result<Option<TroubleState>, Fault> {
+    Ok(match number {
+        0 => None,
+        1 => Some(TroubleState::Unknown),
+        2 => Some(TroubleState::Held),
+        3 => Some(TroubleState::Disputed),
+        _ => return Err(Fault::Row("told")),
     })
 }

@@ -20,7 +20,7 @@ mod row;
 mod span;
 mod sql;
 
-pub use self::attention::{Attention, Told};
+pub use self::attention::Attention;
 pub use self::database::{Database, Fault, Row, Value};
 pub use self::operations::{Found, Place};
 pub use self::row::{Answer, StoredRequest, Written};

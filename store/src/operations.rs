@@ -1,7 +1,7 @@
 //! Finding and writing the row of an operation.
 
 use oncegate_core::identity::Identity;
-use oncegate_core::operation::Operation;
+use oncegate_core::operation::{Operation, Trouble};
 
 use super::Store;
 use super::database::{Database, Fault, Value};
@@ -24,6 +24,11 @@ pub struct Found<B> {
 }
 
 impl<B> Found<B> {
+    /// What somebody should look at.
+    pub fn trouble(&self, now_ms: u64) -> Option<Trouble> {
+        self.record.as_ref()?.trouble(now_ms)
+    }
+
     /// Whether the key counts as never seen.
     pub fn is_absent(&self, now_ms: u64) -> bool {
         let record = self.record.as_ref();
@@ -87,6 +92,20 @@ impl<D: Database> Store<D> {
         record: Operation,
         written: Written<'_, D::Bytes>,
     ) -> Result<(), D::Error> {
+        let keep_until_ms = record.keep_until_ms().unwrap_or(FOREVER_MS);
+        self.write_until(operation, place, record, written, keep_until_ms)
+    }
+
+    /// Writes a record that nobody depends on: its row may go at `keep_until_ms`, settled or not, and
+    /// counts among the open ones never.
+    pub fn write_until(
+        &self,
+        operation: &Identity,
+        place: Place,
+        record: Operation,
+        written: Written<'_, D::Bytes>,
+        keep_until_ms: u64,
+    ) -> Result<(), D::Error> {
         let there = place != Place::Absent;
         let keeps_answer = there && written.answer.is_none() && record.has_stored_answer();
         let keeps_request = there && written.request.is_none() && !record.is_settled();
@@ -99,12 +118,11 @@ impl<D: Database> Store<D> {
             (false, true) => sql::WRITE_BUT_REQUEST,
             (true, true) => sql::WRITE_RECORD,
         };
-        let keep_until_ms = record.keep_until_ms().unwrap_or(FOREVER_MS).min(FOREVER_MS);
         let request = written.request.filter(|_| !record.is_settled());
         let mut values = vec![
             id(operation),
             Value::Text(write_record(record)?),
-            Value::Integer(keep_until_ms),
+            Value::Integer(keep_until_ms.min(FOREVER_MS)),
         ];
         values.extend(answer_values(written.answer)?);
         values.extend(request_values(request));

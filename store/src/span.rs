@@ -16,6 +16,7 @@ const CREATE_META: &str =
 const CREATE_ATTENTION: &str = "CREATE TABLE attention (
          id BLOB PRIMARY KEY,
          due_ms INTEGER NOT NULL,
+         settle_ms INTEGER NOT NULL,
          tries INTEGER NOT NULL,
          told INTEGER NOT NULL
      ) WITHOUT ROWID";

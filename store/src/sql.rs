@@ -70,21 +70,28 @@ pub(crate) const OPEN: &str = "SELECT id, record FROM (
              AND NOT EXISTS (SELECT 1 FROM operations WHERE operations.id = operations_earlier.id)
      ) ORDER BY id LIMIT ?3";
 
-/// Puts an operation on the list, or brings it forward in time.
-pub(crate) const ATTEND: &str =
-    "INSERT INTO attention (id, due_ms, tries, told) VALUES (?1, ?2, 0, 0)
-     ON CONFLICT (id) DO UPDATE SET due_ms = min(due_ms, excluded.due_ms)";
+/// Puts an operation on the list, unless it is there.
+pub(crate) const NOTE: &str = "INSERT OR IGNORE INTO attention (id, due_ms, settle_ms, tries, told)
+     VALUES (?1, ?2, ?2, 0, 0) RETURNING due_ms";
+
+/// Brings an operation that is on the list forward in time.
+pub(crate) const HURRY: &str =
+    "UPDATE attention SET due_ms = min(due_ms, ?2) WHERE id = ?1 RETURNING due_ms";
 
 /// What is due, the longest waiting first.
-pub(crate) const DUE: &str =
-    "SELECT id, tries, told FROM attention WHERE due_ms <= ?1 ORDER BY due_ms LIMIT ?2";
+pub(crate) const DUE: &str = "SELECT id, due_ms, settle_ms, tries, told FROM attention
+     WHERE due_ms <= ?1 ORDER BY due_ms LIMIT ?2";
 
-/// When it is due again, after how many tries, and what the Desk has heard.
+/// When it is due again, when it may be settled again, and after how many tries.
 pub(crate) const POSTPONE: &str =
-    "UPDATE attention SET due_ms = ?2, tries = ?3, told = ?4 WHERE id = ?1";
+    "UPDATE attention SET due_ms = ?2, settle_ms = ?3, tries = ?4 WHERE id = ?1";
 
-/// Takes an operation off the list.
-pub(crate) const REST: &str = "DELETE FROM attention WHERE id = ?1";
+/// The Desk has heard of it; if nothing has happened since, it is due only when it may be settled.
+pub(crate) const HEARD: &str = "UPDATE attention
+     SET told = ?2, due_ms = CASE due_ms WHEN ?3 THEN settle_ms ELSE due_ms END WHERE id = ?1";
+
+/// Takes an operation off the list, if nothing has happened since it was due at `?2`.
+pub(crate) const REST: &str = "DELETE FROM attention WHERE id = ?1 AND due_ms = ?2";
 
 /// When the next operation is due.
 pub(crate) const NEXT_DUE: &str = "SELECT min(due_ms) FROM attention";

@@ -7,7 +7,7 @@
 //! | module | part |
 //! | --- | --- |
 //! | `call` | the one hand-over to the origin |
-//! | `carry`, `cancel` | the errands |
+//! | `carry`, `cancel`, `probe` | the errands |
 //! | `keep` | what is kept of an answer |
 //! | `passing` | an answer that is passed on as it comes |
 //! | `report` | what the shard is told of a reply |
@@ -18,6 +18,7 @@ mod cancel;
 mod carry;
 mod keep;
 mod passing;
+mod probe;
 mod report;
 mod tell;
 
@@ -73,6 +74,10 @@ async fn errand(
                 asked_ms,
             };
             let answer = cancel::ask(request, dispatch, asker, env, config).await;
+            answer.map(Carried::whole)
+        }
+        Errand::Probe { asked_ms } => {
+            let answer = probe::ask(request, dispatch, asked_ms, env, config).await;
             answer.map(Carried::whole)
         }
     }

@@ -31,6 +31,7 @@ impl Inner {
         {
             return answer::turn_away(&problem, &cancel.operation);
         }
+        let before = found.trouble(now_ms);
         let Found { record, place, .. } = found;
         let (kind, principal) = (cancel.kind, cancel.principal);
         let cancelled = Operation::cancel(record, now_ms, kind, &cancel.terms, principal);
@@ -39,7 +40,15 @@ impl Inner {
             Err(turn) => return answer::turn_away(&Problem::new(turn.into()), &cancel.operation),
         };
         match cancellation {
-            Cancellation::Cancelled => store.write(&operation, place, record, Written::NOTHING)?,
+            Cancellation::Cancelled => {
+                self.keep(
+                    now_ms,
+                    &operation,
+                    (place, before),
+                    record,
+                    Written::NOTHING,
+                )?;
+            }
             Cancellation::Decided => {}
             Cancellation::Ask(inquiry) => {
                 let config = self.config()?;
@@ -91,8 +100,9 @@ impl Inner {
     pub(super) fn hear(&self, heard: &Heard, answer: Option<Answer>) -> Result<Response> {
         let now_ms = Date::now().as_millis();
         let operation = identity(&heard.operation)?;
-        let store = self.store(now_ms)?;
-        let Found { record, place, .. } = store.find(now_ms, &operation)?;
+        let found = self.store(now_ms)?.find(now_ms, &operation)?;
+        let before = found.trouble(now_ms);
+        let Found { record, place, .. } = found;
         let hearing = heard.hearing(answer.is_some());
         let closed = Operation::hear(
             record,
@@ -107,7 +117,7 @@ impl Inner {
                 answer: answer.as_ref().filter(|_| keeps_answer),
                 request: None,
             };
-            store.write(&operation, place, record, written)?;
+            self.keep(now_ms, &operation, (place, before), record, written)?;
             self.waiters.tell(&operation, &News::Record);
         }
         Ok(ResponseBuilder::new().empty())

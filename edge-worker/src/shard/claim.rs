@@ -2,23 +2,22 @@
 
 use std::rc::Rc;
 
-use futures_channel::oneshot;
-use oncegate_core::header;
+use js_sys::ArrayBuffer;
 use oncegate_core::operation::{Admission, Operation, Turn};
 use oncegate_core::problem::{Code, Problem};
 use oncegate_store::Written;
-use worker::{Date, Error, Fetcher, Request, Response, Result};
+use worker::{Date, Error, Request, Response, Result};
 
+use super::dispatch::Attempt;
+use super::request::Sendable;
 use super::{Inner, identity};
 use crate::answer::{self, Answer, DISPATCHED, Mark, WAITED};
 use crate::body;
-use crate::courier::SUPERSEDED;
-use crate::errand;
-use crate::message::{Claim, Completion, Reply};
+use crate::errand::{self, Body};
+use crate::message::Claim;
 use crate::shards::within;
 use crate::store::Found;
 use crate::waiters::{News, Room};
-use crate::wire;
 
 /// Who is answered: the request whose attempt it is, or another one.
 #[derive(Clone, Copy)]
@@ -33,10 +32,19 @@ impl Inner {
         request: &Request,
         claim: &Claim,
     ) -> Result<Response> {
-        let now_ms = Date::now().as_millis();
         let operation = identity(&claim.operation)?;
+        // Read before anything is decided: from then on nothing is awaited.
+        let mut body = Body::Unread;
+        let mut stored = None;
+        if claim.terms.finish {
+            let bytes = whole_body(request).await?;
+            stored = Some(Sendable::new(request, claim, bytes.clone()).stored()?);
+            body = Body::Read(bytes);
+        }
+        let now_ms = Date::now().as_millis();
         let store = self.store(now_ms)?;
         let found = store.find(now_ms, &operation)?;
+        let before = found.trouble(now_ms);
         if found.is_absent(now_ms)
             && let Some(problem) = self.turn_away(now_ms, &claim.scope)?
         {
@@ -63,9 +71,15 @@ impl Inner {
             Admission::Dispatch(attempt) => {
                 // What can fail comes before the write: a row that says "dispatched" must be true.
                 let (courier, config) = (self.courier()?, self.config()?);
-                let call = errand::attempt(request, claim, attempt, record.terms(), &config)?;
-                store.write(&operation, found.place, record, Written::NOTHING)?;
-                let answer = self.dispatch(courier, call, claim, attempt);
+                let terms = record.terms();
+                let call = errand::attempt(request, body, claim, attempt, terms, &config)?;
+                let attempt = Attempt::new(operation, attempt, &record);
+                let written = Written {
+                    answer: None,
+                    request: stored.as_ref().filter(|_| attempt.finish),
+                };
+                self.keep(now_ms, &operation, (found.place, before), record, written)?;
+                let answer = self.dispatch(now_ms, courier, call, attempt)?;
                 match within(claim.client_timeout_ms, answer).await {
                     Some(Ok(response)) => Ok(response),
                     _ => answer::decided(self.record_answer(claim, Asker::First)?, DISPATCHED),
@@ -89,6 +103,7 @@ impl Inner {
                 }
             }
             Admission::Replay | Admission::Turn(_) => {
+                self.note(now_ms, &operation, before)?;
                 let told = Told {
                     record: &record,
                     answer: found.answer.as_ref(),
@@ -97,43 +112,6 @@ impl Inner {
                 answer_from(now_ms, claim, told, Asker::Waiter)
             }
         }
-    }
-
-    /// Starts the courier of an attempt. Its answer goes to the receiver, if somebody still waits and
-    /// it is the one that counts.
-    fn dispatch(
-        self: &Rc<Self>,
-        courier: Fetcher,
-        call: Request,
-        claim: &Claim,
-        attempt: u32,
-    ) -> oneshot::Receiver<Response> {
-        let (sender, receiver) = oneshot::channel();
-        let shard = Rc::clone(self);
-        let lost = Completion {
-            operation: claim.operation.clone(),
-            attempt,
-            reply: Reply::Lost,
-        };
-        self.state.wait_until(async move {
-            match wire::call(courier.into_rpc(), &call).await {
-                Ok(response) if says_see_record(&response) => {}
-                // Nobody may wait any more: the record has the answer.
-                Ok(response) if is_marked(&response) => {
-                    if let Err(unwanted) = sender.send(response) {
-                        body::discard_answer(unwanted);
-                    }
-                }
-                answered => {
-                    let fault = answered.map(|response| response.status_code());
-                    worker::console_error!("{} attempt {attempt}: {fault:?}", lost.operation);
-                    if let Err(error) = shard.complete(&lost, None) {
-                        worker::console_error!("completion: {error}");
-                    }
-                }
-            }
-        });
-        receiver
     }
 
     /// The record's answer for a request that has waited. It never starts an attempt (rule I4).
@@ -198,11 +176,7 @@ fn answer_from(now_ms: u64, claim: &Claim, told: Told<'_>, asker: Asker) -> Resu
     }
 }
 
-fn says_see_record(response: &Response) -> bool {
-    response.headers().has(SUPERSEDED).unwrap_or(false)
-}
-
-/// A courier marks its answers with the operation; nobody else who may answer in its place does.
-fn is_marked(response: &Response) -> bool {
-    response.headers().has(header::OPERATION).unwrap_or(false)
+async fn whole_body(request: &Request) -> Result<Option<ArrayBuffer>> {
+    let bytes = body::whole_message(request).await?;
+    Ok((bytes.byte_length() > 0).then_some(bytes))
 }

@@ -24,7 +24,9 @@ impl Inner {
         let now_ms = Date::now().as_millis();
         let operation = identity(&completion.operation)?;
         let store = self.store(now_ms)?;
-        let Found { record, place, .. } = store.find(now_ms, &operation)?;
+        let found = store.find(now_ms, &operation)?;
+        let before = found.trouble(now_ms);
+        let Found { record, place, .. } = found;
         let record = record.ok_or_else(|| Error::from("a completion without a record"))?;
         if completion.attempt == record.view(now_ms).attempts {
             let took_ms = now_ms.saturating_sub(record.dispatched_ms());
@@ -42,7 +44,7 @@ impl Inner {
             request: None,
         };
         if settled.changed {
-            store.write(&operation, place, record, written)?;
+            self.keep(now_ms, &operation, (place, before), record, written)?;
         }
         if view.state != State::Dispatched {
             let news = match (answer, fingerprint) {
@@ -66,13 +68,15 @@ impl Inner {
     pub(super) fn begin(&self, head: &Completion) -> Result<Begun> {
         let now_ms = Date::now().as_millis();
         let operation = identity(&head.operation)?;
-        let store = self.store(now_ms)?;
-        let Found { record, place, .. } = store.find(now_ms, &operation)?;
+        let found = self.store(now_ms)?.find(now_ms, &operation)?;
+        let before = found.trouble(now_ms);
+        let Found { record, place, .. } = found;
         let record = record.ok_or_else(|| Error::from("an answer without a record"))?;
         let (record, streaming) = record.begin_streaming(now_ms, head.settling(false));
         let is_open = record.view(now_ms).state == State::Dispatched;
         if streaming.changed {
-            store.write(&operation, place, record, Written::NOTHING)?;
+            let written = Written::NOTHING;
+            self.keep(now_ms, &operation, (place, before), record, written)?;
         }
         if !is_open {
             self.waiters.tell(&operation, &News::Record);

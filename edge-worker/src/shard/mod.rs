@@ -4,12 +4,20 @@
 //! every message that leaves (the courier's call above all) until the write is durable (rule I2).
 //! Nothing in memory is load-bearing: waiters and caches may be lost at any moment.
 
+mod alarm;
 mod cancel;
 mod claim;
 mod complete;
+mod dispatch;
 mod limits;
 mod look;
 mod observe;
+mod probe;
+mod request;
+mod settle;
+mod trouble;
+
+pub(crate) use self::request::Sendable;
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
@@ -27,7 +35,7 @@ use crate::waiters::Waiters;
 use crate::{body, headers};
 
 /// The Durable Object.
-#[durable_object]
+#[durable_object(alarm)]
 pub struct Shard(Rc<Inner>);
 
 // A panic leaves cells and rows as they are between two statements: nothing in memory is load-bearing,
@@ -40,6 +48,9 @@ struct Inner {
     env: Env,
     waiters: Waiters,
     accounts: limits::Accounts,
+    alarm: alarm::Alarm,
+    noted: trouble::Noted,
+    finishing: settle::Finishing,
     /// Opened at the first call, so that an error is an answer and not a failed start.
     store: std::cell::OnceCell<Store>,
 }
@@ -51,11 +62,15 @@ impl DurableObject for Shard {
             env,
             waiters: Waiters::default(),
             accounts: limits::Accounts::default(),
+            alarm: alarm::Alarm::default(),
+            noted: trouble::Noted::default(),
+            finishing: settle::Finishing::default(),
             store: std::cell::OnceCell::new(),
         }))
     }
 
     async fn fetch(&self, request: Request) -> Result<Response> {
+        self.0.know_alarm().await?;
         match message::read(request.headers())? {
             ToShard::Claim(claim) => self.0.claim(&request, &claim).await,
             ToShard::Begin(head) => ResponseBuilder::new().from_json(&self.0.begin(&head)?),
@@ -73,8 +88,14 @@ impl DurableObject for Shard {
             ToShard::Observed(completion) => {
                 ResponseBuilder::new().from_json(&self.0.observed(&completion)?)
             }
+            ToShard::Probed(probed) => self.0.probed(&probed),
             ToShard::Look(look) => self.0.look(&look.operation, look.principal),
         }
+    }
+
+    async fn alarm(&self) -> Result<Response> {
+        self.0.ring().await;
+        Ok(ResponseBuilder::new().empty())
     }
 }
 

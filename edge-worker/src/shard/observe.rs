@@ -1,7 +1,7 @@
 //! What would be decided about requests that pass unprotected.
 //!
 //! Invariant: nothing but the record is touched. There is no courier, nobody waits, and nothing that
-//! stays unknown is anybody's trouble.
+//! stays unknown is anybody's trouble, or kept for longer than a key.
 
 use oncegate_core::operation::{Admission, Operation};
 use oncegate_core::problem::Code;
@@ -36,7 +36,14 @@ impl Inner {
             Admission::Turn(turn) => (Code::from(turn).as_str(), None),
         };
         if attempt.is_some() {
-            store.write(&operation, found.place, record, Written::NOTHING)?;
+            let keep_until_ms = now_ms + record.terms().key_ttl_ms;
+            store.write_until(
+                &operation,
+                found.place,
+                record,
+                Written::NOTHING,
+                keep_until_ms,
+            )?;
         }
         Ok(Observed {
             decision: decision.to_owned(),
@@ -69,7 +76,8 @@ impl Inner {
             request: None,
         };
         if settled.changed {
-            store.write(&operation, place, record, written)?;
+            let keep_until_ms = now_ms + record.terms().key_ttl_ms;
+            store.write_until(&operation, place, record, written, keep_until_ms)?;
         }
         Ok(Observed {
             decision: DISPATCHED.to_owned(),

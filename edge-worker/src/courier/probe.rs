@@ -1,0 +1,32 @@
+//! The errand of a question: what became of a key?
+
+use worker::{Env, Request, Response, ResponseBuilder, Result};
+
+use super::call::send;
+use super::report::report;
+use super::tell::tell;
+use crate::config::Config;
+use crate::message::{Dispatch, Probed, ToShard};
+
+/// Asks the origin, and tells the shard what it said. Without an answer nothing is told: the shard asks
+/// again.
+pub(super) async fn ask(
+    request: Request,
+    dispatch: &Dispatch,
+    asked_ms: u64,
+    env: &Env,
+    config: &Config,
+) -> Result<Response> {
+    if let Ok(received) = send(&request, dispatch, env, config).await {
+        let probed = report(&received, |reply| {
+            ToShard::Probed(Probed {
+                operation: dispatch.operation.clone(),
+                asked_attempt: dispatch.attempt,
+                asked_ms,
+                reply,
+            })
+        })?;
+        tell(env, config, dispatch, &probed).await?;
+    }
+    Ok(ResponseBuilder::new().empty())
+}

@@ -1,0 +1,113 @@
+//! A courier is on its way, and the shard stays awake for it.
+
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use oncegate_core::header;
+use oncegate_core::identity::Identity;
+use oncegate_core::operation::Operation;
+use worker::{Date, Fetcher, Request, Response, Result};
+
+use super::Inner;
+use crate::body;
+use crate::courier::SUPERSEDED;
+use crate::message::{Completion, Reply};
+use crate::shards::within;
+use crate::wire;
+
+/// An attempt that is durable, and may be carried.
+pub(super) struct Attempt {
+    operation: Identity,
+    number: u32,
+    lease_ms: u64,
+    /// Whether the gate has to settle it by itself.
+    pub(super) finish: bool,
+}
+
+impl Attempt {
+    pub(super) fn new(operation: Identity, number: u32, record: &Operation) -> Self {
+        Self {
+            operation,
+            number,
+            lease_ms: record.terms().lease_ms,
+            finish: record.terms().finish,
+        }
+    }
+
+    /// What is told if its courier does not come back.
+    fn lost(&self) -> Completion {
+        Completion {
+            operation: self.operation.reference(),
+            attempt: self.number,
+            reply: Reply::Lost,
+        }
+    }
+}
+
+impl Inner {
+    /// Starts the courier of an attempt. Its answer goes to the receiver, if somebody still waits and
+    /// it is the one that counts.
+    pub(super) fn dispatch(
+        self: &Rc<Self>,
+        now_ms: u64,
+        courier: Fetcher,
+        call: Request,
+        attempt: Attempt,
+    ) -> Result<oneshot::Receiver<Response>> {
+        if attempt.finish {
+            self.finishes(now_ms, now_ms + attempt.lease_ms)?;
+        }
+        let (sender, receiver) = oneshot::channel();
+        let shard = Rc::clone(self);
+        self.state.wait_until(async move {
+            let mut carried = Box::pin(wire::call(courier.into_rpc(), &call));
+            let mut answered = within(attempt.lease_ms, carried.as_mut()).await;
+            if answered.is_none() {
+                shard.lease_is_over(&attempt);
+                answered = Some(carried.await);
+            }
+            if attempt.finish {
+                shard.finished();
+            }
+            match answered {
+                Some(Ok(response)) if says_see_record(&response) => {}
+                // Nobody may wait any more: the record has the answer.
+                Some(Ok(response)) if is_marked(&response) => {
+                    if let Err(unwanted) = sender.send(response) {
+                        body::discard_answer(unwanted);
+                    }
+                }
+                answered => {
+                    let fault = answered.map(|said| said.map(|response| response.status_code()));
+                    let number = attempt.number;
+                    worker::console_error!("{:?} attempt {number}: {fault:?}", attempt.operation);
+                    if let Err(error) = shard.complete(&attempt.lost(), None) {
+                        worker::console_error!("completion: {error}");
+                    }
+                }
+            }
+        });
+        Ok(receiver)
+    }
+
+    /// The operation counts as unknown from now on: it goes on the list, and listening goes on.
+    fn lease_is_over(&self, attempt: &Attempt) {
+        let now_ms = Date::now().as_millis();
+        let noted = self.store(now_ms).and_then(|store| {
+            let found = store.find(now_ms, &attempt.operation)?;
+            self.note(now_ms, &attempt.operation, found.trouble(now_ms))
+        });
+        if let Err(error) = noted {
+            worker::console_error!("{:?}: not listed: {error}", attempt.operation);
+        }
+    }
+}
+
+fn says_see_record(response: &Response) -> bool {
+    response.headers().has(SUPERSEDED).unwrap_or(false)
+}
+
+/// A courier marks its answers with the operation; nobody else who may answer in its place does.
+fn is_marked(response: &Response) -> bool {
+    response.headers().has(header::OPERATION).unwrap_or(false)
+}

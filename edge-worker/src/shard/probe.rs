@@ -1,0 +1,74 @@
+//! An origin was asked what became of a key (rules A6, L6).
+
+use std::rc::Rc;
+
+use oncegate_core::operation::{Hearing, Terms};
+use oncegate_core::outcome::Outcome;
+use oncegate_core::proof::Origin;
+use oncegate_store::Written;
+use worker::{Date, Fetcher, Request, Response, ResponseBuilder, Result};
+
+use super::{Inner, identity};
+use crate::message::{Probed, Reply};
+use crate::store::Found;
+use crate::waiters::News;
+use crate::wire;
+
+impl Inner {
+    /// Sends a courier to ask; what it hears comes back as a message of its own.
+    pub(super) fn send_to_ask(self: &Rc<Self>, courier: Fetcher, call: Request) {
+        self.state.wait_until(async move {
+            if let Err(error) = wire::call(courier.into_rpc(), &call).await {
+                worker::console_error!("courier of a question: {error}");
+            }
+        });
+    }
+
+    /// Takes what the origin said, if it proves anything.
+    pub(super) fn probed(&self, probed: &Probed) -> Result<Response> {
+        let now_ms = Date::now().as_millis();
+        let operation = identity(&probed.operation)?;
+        let found = self.store(now_ms)?.find(now_ms, &operation)?;
+        let before = found.trouble(now_ms);
+        let Found { record, place, .. } = found;
+        let Some(record) = record else {
+            return Ok(ResponseBuilder::new().empty());
+        };
+        let hearing = probed.hearing(self.said(probed, record.terms())?);
+        if let Some((record, _)) = record.answered_probe(now_ms, hearing) {
+            let written = Written::NOTHING;
+            self.keep(now_ms, &operation, (place, before), record, written)?;
+            self.waiters.tell(&operation, &News::Record);
+        }
+        Ok(ResponseBuilder::new().empty())
+    }
+
+    /// A ledger is believed by its word, another origin by what its route lists.
+    fn said(&self, probed: &Probed, terms: &Terms) -> Result<Outcome> {
+        let Reply::Answered { outcome, .. } = &probed.reply else {
+            return Ok(Outcome::Unknown);
+        };
+        let word = match terms.origin {
+            Origin::Ledger => outcome.as_deref().and_then(Outcome::parse),
+            Origin::Read | Origin::None => None,
+        };
+        Ok(word.unwrap_or(Outcome::Unknown))
+    }
+}
+
+impl Probed {
+    /// What says what became of a key is not the answer that was given under it.
+    fn hearing(&self, said: Outcome) -> Hearing {
+        let recorded = match &self.reply {
+            Reply::Answered { recorded, .. } => *recorded,
+            Reply::Lost => None,
+        };
+        Hearing {
+            asked_attempt: self.asked_attempt,
+            asked_ms: self.asked_ms,
+            said,
+            storable: false,
+            recorded,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The request of an operation that the gate has to finish by itself, as it lies in the store.
+//!
+//! Invariant: no credential of the client's is kept. A request that is too large for a row is kept
+//! without its body: then the ledger can be asked about it, but not be sent it again.
+
+use js_sys::ArrayBuffer;
+use oncegate_core::proof::Origin;
+use oncegate_store::StoredRequest;
+use serde::{Deserialize, Serialize};
+use worker::{Headers, Method, Request, Result};
+
+use crate::arrived::path_and_query;
+use crate::message::{self, Claim};
+use crate::store::Bytes;
+
+/// What is not kept: it is the client's alone, or about this one connection.
+const NOT_KEPT: [&str; 4] = [
+    "authorization",
+    "cookie",
+    "proxy-authorization",
+    message::MESSAGE,
+];
+
+/// Head and body of a request in a row, in bytes. Rows hold 2 MB.
+const LARGEST_BYTES: usize = 1_900_000;
+
+/// A request that the gate can send by itself.
+pub(crate) struct Sendable {
+    pub(crate) head: Head,
+    body: Option<ArrayBuffer>,
+}
+
+/// All but its body.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Head {
+    /// The key as the origin sees it: a row's identity does not tell it.
+    pub(crate) key: String,
+    method: String,
+    pub(crate) path_and_query: String,
+    headers: Vec<(String, String)>,
+    /// Whether the request can be sent again.
+    whole: bool,
+}
+
+impl Sendable {
+    /// What is kept of a request. Only a ledger may be sent it again, so for others the key is enough.
+    pub(crate) fn new(request: &Request, claim: &Claim, body: Option<ArrayBuffer>) -> Self {
+        let mut head = Head {
+            key: claim.key.clone(),
+            method: request.inner().method(),
+            path_and_query: path_and_query(&request.inner().url()).to_owned(),
+            headers: Vec::new(),
+            whole: false,
+        };
+        let headers: Vec<_> = request
+            .headers()
+            .entries()
+            .filter(|(name, _)| !NOT_KEPT.contains(&name.as_str()))
+            .collect();
+        let size = body.as_ref().map_or(0, |body| body.byte_length() as usize)
+            + headers
+                .iter()
+                .map(|(name, value)| name.len() + value.len())
+                .sum::<usize>();
+        if claim.terms.origin != Origin::Ledger || size > LARGEST_BYTES {
+            return Self { head, body: None };
+        }
+        head.headers = headers;
+        head.whole = true;
+        Self { head, body }
+    }
+
+    pub(crate) fn read(stored: StoredRequest<Bytes>) -> Result<Self> {
+        Ok(Self {
+            head: serde_json::from_str(&stored.head)?,
+            body: stored.body,
+        })
+    }
+
+    pub(crate) fn stored(&self) -> Result<StoredRequest<Bytes>> {
+        Ok(StoredRequest {
+            head: serde_json::to_string(&self.head)?,
+            body: self.body.clone(),
+        })
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        self.head.whole
+    }
+
+    pub(crate) fn method(&self) -> Method {
+        Method::from(self.head.method.clone())
+    }
+
+    pub(crate) fn headers(&self) -> Result<Headers> {
+        let headers = Headers::new();
+        for (name, value) in &self.head.headers {
+            headers.append(name, value)?;
+        }
+        Ok(headers)
+    }
+
+    pub(crate) fn body(&self) -> Option<ArrayBuffer> {
+        self.body.clone()
+    }
+}
