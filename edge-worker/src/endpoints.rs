@@ -10,7 +10,7 @@ use worker::{Env, Method, Response, Result};
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::message::{Cancel, Look, ToShard};
-use crate::{answer, desk, protect, shards};
+use crate::{admin, answer, desk, protect, shards};
 
 pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
     match (&arrived.method, arrived.raw_path.as_str()) {
@@ -35,6 +35,9 @@ pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Res
         }
         (Method::Put, "/.oncegate/v1/admin/switch") => {
             desk::endpoints::set_switch(arrived, env, config).await
+        }
+        (_, path) if path.starts_with(admin::OPERATIONS) => {
+            admin::handle(arrived, env, config).await
         }
         _ => answer::problem(&Problem::new(Code::EndpointUnknown)),
     }

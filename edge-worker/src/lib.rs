@@ -13,6 +13,7 @@
 //! Every decision is made by `oncegate-core`; this crate reads requests, stores records and carries
 //! bytes. Bodies stay in JavaScript wherever nothing has to be decided on them.
 
+mod admin;
 mod answer;
 mod arrived;
 mod bearer;

@@ -5,7 +5,7 @@
 
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::KeyKind;
-use oncegate_core::operation::{Terms, View};
+use oncegate_core::operation::{Resolved, Terms, View};
 use oncegate_core::principal::Principal;
 use oncegate_core::seal::{is_sealed, seal};
 use serde::de::DeserializeOwned;
@@ -42,6 +42,12 @@ pub(crate) enum ToShard {
     Probed(Probed),
     /// What became of this operation?
     Look(Look),
+    /// Somebody who may asks what is known of this operation.
+    Inspect(Inspect),
+    /// A person settles it.
+    Resolve(Resolve),
+    /// Its content is to be forgotten.
+    Erase(Erase),
     /// A request has passed unprotected: what would have been decided?
     Observe(Claim),
     /// What came of a request that would have been an attempt.
@@ -195,6 +201,29 @@ pub(crate) struct Begun {
 pub(crate) struct Look {
     pub(crate) operation: String,
     pub(crate) principal: Option<Principal>,
+}
+
+/// See [`ToShard::Inspect`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Inspect {
+    pub(crate) operation: String,
+    /// With its stored answer.
+    pub(crate) answer: bool,
+}
+
+/// See [`ToShard::Resolve`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Resolve {
+    pub(crate) operation: String,
+    /// The version of the record that the person has seen.
+    pub(crate) revision: u32,
+    pub(crate) outcome: Resolved,
+}
+
+/// See [`ToShard::Erase`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Erase {
+    pub(crate) operation: String,
 }
 
 /// What a look-up says.

@@ -62,12 +62,12 @@ impl Inner {
         self.state.wait_until(async move {
             let mut carried = Box::pin(wire::call(courier.into_rpc(), &call));
             let mut answered = within(attempt.lease_ms, carried.as_mut()).await;
+            if attempt.finish {
+                shard.finished();
+            }
             if answered.is_none() {
                 shard.lease_is_over(&attempt);
                 answered = Some(carried.await);
-            }
-            if attempt.finish {
-                shard.finished();
             }
             match answered {
                 Some(Ok(response)) if says_see_record(&response) => {}

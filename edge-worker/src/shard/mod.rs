@@ -4,6 +4,7 @@
 //! every message that leaves (the courier's call above all) until the write is durable (rule I2).
 //! Nothing in memory is load-bearing: waiters and caches may be lost at any moment.
 
+mod admin;
 mod alarm;
 mod cancel;
 mod claim;
@@ -88,6 +89,9 @@ impl DurableObject for Shard {
             ToShard::Observed(completion) => {
                 ResponseBuilder::new().from_json(&self.0.observed(&completion)?)
             }
+            ToShard::Inspect(inspect) => self.0.inspect(&inspect),
+            ToShard::Resolve(resolve) => self.0.resolve(&resolve),
+            ToShard::Erase(erase) => self.0.erase(&erase),
             ToShard::Probed(probed) => self.0.probed(&probed),
             ToShard::Look(look) => self.0.look(&look.operation, look.principal),
         }

@@ -50,6 +50,8 @@ pub(super) struct Finishing {
     under_way: Cell<u32>,
     /// When the lease of the latest one ends.
     until_ms: Cell<u64>,
+    /// When the Desk was told last: reports are in order, whatever the clock does.
+    reported_ms: Cell<u64>,
 }
 
 /// What the Desk is to hear of an operation.
@@ -91,7 +93,7 @@ impl Inner {
         self.wake_at(now_ms, lease_ends_ms)
     }
 
-    /// It has ended, or the list has it.
+    /// It has ended, or its lease has, and the list has it.
     pub(super) fn finished(&self) {
         let under_way = self.finishing.under_way.get();
         self.finishing.under_way.set(under_way.saturating_sub(1));
@@ -99,7 +101,9 @@ impl Inner {
 
     /// Everything up to the first await: writes and what leaves after them.
     fn see_to_due(self: &Rc<Self>, now_ms: u64) -> Result<Vec<News>> {
-        self.search(now_ms)?;
+        if let Err(error) = self.search(now_ms) {
+            worker::console_error!("alarm: open operations cannot be searched: {error}");
+        }
         let store = self.store(now_ms)?;
         let mut news = Vec::new();
         for attention in store.due(now_ms, MOST_AT_ONCE)? {
@@ -226,9 +230,11 @@ impl Inner {
         let Some(first) = news.first() else {
             return Ok(());
         };
+        let at_ms = now_ms.max(self.finishing.reported_ms.get() + 1);
+        self.finishing.reported_ms.set(at_ms);
         let mut report = Report {
             shard: first.operation.shard(),
-            at_ms: now_ms,
+            at_ms,
             added: Vec::new(),
             removed: Vec::new(),
         };

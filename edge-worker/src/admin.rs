@@ -1,0 +1,189 @@
+//! What a person may do to one operation: look at it, settle it, have its content forgotten.
+//!
+//! Every use is one line in the log: who (the secret's name, and the person it was said to be), what,
+//! to which operation, why. A key is never logged, and told to nobody who did not bring it.
+
+use js_sys::Uint8Array;
+use oncegate_core::identity::Identity;
+use oncegate_core::key::Key;
+use oncegate_core::operation::Resolved;
+use oncegate_core::problem::{Code, Problem};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use worker::{Env, Method, Response, Result};
+
+use crate::arrived::Arrived;
+use crate::config::Config;
+use crate::message::{Erase, Inspect, Resolve, ToShard};
+use crate::{answer, bearer, body, shards};
+
+/// Where one operation is found.
+pub(crate) const OPERATIONS: &str = "/.oncegate/v1/admin/operations";
+
+/// More than anybody has to say.
+const LARGEST_CALL_BYTES: u64 = 4_096;
+
+/// What a call asks for.
+struct Asked {
+    operation: Identity,
+    question: ToShard,
+    /// The person, and the reason, where something changes.
+    word: Option<Word>,
+}
+
+/// Who does it, and why.
+struct Word {
+    actor: String,
+    reason: String,
+}
+
+pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
+    let secret = match bearer::name(arrived, config.admin_secrets.as_ref())? {
+        Ok(secret) => secret,
+        Err(problem) => return answer::problem(&problem),
+    };
+    let asked = match asked(arrived, config).await {
+        Ok(asked) => asked,
+        Err(problem) => return answer::problem(&problem),
+    };
+    log(secret, &asked)?;
+    shards::ask(env, config, &asked.operation, &asked.question).await
+}
+
+fn log(secret: &str, asked: &Asked) -> Result<()> {
+    let did = match &asked.question {
+        ToShard::Resolve(resolve) => serde_json::json!({ "resolve": resolve.outcome }),
+        ToShard::Erase(_) => "erase".into(),
+        _ => "inspect".into(),
+    };
+    let word = asked.word.as_ref();
+    let line = serde_json::json!({
+        "admin": secret,
+        "did": did,
+        "operation": asked.operation.reference(),
+        "actor": word.map(|word| &word.actor),
+        "reason": word.map(|word| &word.reason),
+    });
+    worker::console_log!("{line}");
+    Ok(())
+}
+
+async fn asked(arrived: &Arrived, config: &Config) -> std::result::Result<Asked, Problem> {
+    let path = arrived
+        .raw_path
+        .strip_prefix(OPERATIONS)
+        .unwrap_or_default();
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    match (&arrived.method, parts.as_slice()) {
+        (Method::Get, []) => inspect(arrived, by_key(arrived, config)?),
+        (Method::Get, [reference]) => inspect(arrived, by_reference(reference)?),
+        (Method::Post, [reference, "resolve"]) => resolve(arrived, reference).await,
+        (Method::Delete, [reference]) => erase(arrived, reference).await,
+        _ => Err(Problem::new(Code::EndpointUnknown)),
+    }
+}
+
+fn inspect(arrived: &Arrived, operation: Identity) -> std::result::Result<Asked, Problem> {
+    Ok(Asked {
+        operation,
+        question: ToShard::Inspect(Inspect {
+            operation: operation.reference(),
+            answer: query(arrived, "answer").is_some_and(|asked| asked == "1"),
+        }),
+        word: None,
+    })
+}
+
+async fn resolve(arrived: &Arrived, reference: &str) -> std::result::Result<Asked, Problem> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Wanted {
+        revision: u32,
+        outcome: Resolved,
+        actor: String,
+        reason: String,
+    }
+    let operation = by_reference(reference)?;
+    let wanted: Wanted = read(arrived).await?;
+    Ok(Asked {
+        operation,
+        question: ToShard::Resolve(Resolve {
+            operation: operation.reference(),
+            revision: wanted.revision,
+            outcome: wanted.outcome,
+        }),
+        word: Some(word(wanted.actor, wanted.reason)?),
+    })
+}
+
+async fn erase(arrived: &Arrived, reference: &str) -> std::result::Result<Asked, Problem> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Wanted {
+        actor: String,
+        reason: String,
+    }
+    let operation = by_reference(reference)?;
+    let wanted: Wanted = read(arrived).await?;
+    Ok(Asked {
+        operation,
+        question: ToShard::Erase(Erase {
+            operation: operation.reference(),
+        }),
+        word: Some(word(wanted.actor, wanted.reason)?),
+    })
+}
+
+/// What support has: the tenant and the key, and for a generated key its route.
+fn by_key(arrived: &Arrived, config: &Config) -> std::result::Result<Identity, Problem> {
+    let (Some(scope), Some(value)) = (query(arrived, "scope"), query(arrived, "key")) else {
+        return Err(invalid(
+            "name the operation: ?scope=<tenant>&key=<key>, with &route=<name> for a generated key, or its reference",
+        ));
+    };
+    let key = Key::parse(&value)
+        .or_else(|_| Key::parse(&format!("\"{value}\"")))
+        .map_err(|error| Problem::new(Code::KeyInvalid).because(error))?;
+    let secret = config.identity_secret.as_bytes();
+    let Some(route) = query(arrived, "route") else {
+        return Ok(Identity::of_key(secret, &scope, &key));
+    };
+    match config.policy.route(Some(&route)) {
+        Some(route) if route.generates_key() => {
+            Ok(Identity::of_generated(secret, &scope, &route.name, &key))
+        }
+        Some(_) => Ok(Identity::of_key(secret, &scope, &key)),
+        None => Err(Problem::new(Code::RouteUnknown)),
+    }
+}
+
+fn by_reference(reference: &str) -> std::result::Result<Identity, Problem> {
+    Identity::parse(reference)
+        .ok_or_else(|| invalid(&format!("'{reference}' is no reference of an operation")))
+}
+
+fn query(arrived: &Arrived, name: &str) -> Option<String> {
+    let mut pairs = arrived.url.query_pairs();
+    pairs
+        .find(|(asked, _)| asked == name)
+        .map(|(_, value)| value.into_owned())
+}
+
+async fn read<T: DeserializeOwned>(arrived: &Arrived) -> std::result::Result<T, Problem> {
+    let body = body::whole_request(&arrived.request, LARGEST_CALL_BYTES)
+        .await
+        .map_err(|_| invalid(&format!("it has at most {LARGEST_CALL_BYTES} bytes")))?;
+    let body = Uint8Array::new(&body).to_vec();
+    serde_json::from_slice(&body).map_err(|error| invalid(&error.to_string()))
+}
+
+fn word(actor: String, reason: String) -> std::result::Result<Word, Problem> {
+    if actor.trim().is_empty() || reason.trim().is_empty() {
+        return Err(invalid("`actor` and `reason` say who wants it and why"));
+    }
+    Ok(Word { actor, reason })
+}
+
+fn invalid(reason: &str) -> Problem {
+    Problem::new(Code::RequestInvalid).because(reason)
+}
