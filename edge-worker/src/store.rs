@@ -35,9 +35,6 @@ extern "C" {
 
     type Cursor;
 
-    #[wasm_bindgen(method, getter, js_name = rowsWritten)]
-    fn rows_written(this: &Cursor) -> f64;
-
     #[wasm_bindgen(method, catch)]
     fn raw(this: &Cursor) -> std::result::Result<RawRows, JsValue>;
 

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use js_sys::ArrayBuffer;
-use oncegate_core::operation::{Admission, Operation, Turn};
+use futures_channel::oneshot;
+use oncegate_core::operation::{Admission, Operation, Trouble, Turn};
 use oncegate_core::problem::{Code, Problem};
-use oncegate_store::Written;
+use oncegate_store::{Place, Written};
 use worker::{Date, Error, Request, Response, Result};
 
 use super::dispatch::Attempt;
@@ -33,14 +33,7 @@ impl Inner {
         claim: &Claim,
     ) -> Result<Response> {
         let operation = identity(&claim.operation)?;
-        // Read before anything is decided: from then on nothing is awaited.
-        let mut body = Body::Unread;
-        let mut stored = None;
-        if claim.terms.finish {
-            let bytes = whole_body(request).await?;
-            stored = Some(Sendable::new(request, claim, bytes.clone()).stored()?);
-            body = Body::Read(bytes);
-        }
+        let body = unread_or_read(request, claim).await?;
         let now_ms = Date::now().as_millis();
         let store = self.store(now_ms)?;
         let found = store.find(now_ms, &operation)?;
@@ -68,39 +61,20 @@ impl Inner {
                 let problem = Problem::new(Code::OriginUnreachable).retry_after(1_000);
                 answer::turn_away(&problem, &claim.operation)
             }
-            Admission::Dispatch(attempt) => {
-                // What can fail comes before the write: a row that says "dispatched" must be true.
-                let (courier, config) = (self.courier()?, self.config()?);
-                let terms = record.terms();
-                let call = errand::attempt(request, body, claim, attempt, terms, &config)?;
-                let attempt = Attempt::new(operation, attempt, &record);
-                let written = Written {
-                    answer: None,
-                    request: stored.as_ref().filter(|_| attempt.finish),
+            Admission::Dispatch(number) => {
+                let started = Started {
+                    number,
+                    record,
+                    was: (found.place, before),
                 };
-                self.keep(now_ms, &operation, (found.place, before), record, written)?;
-                let answer = self.dispatch(now_ms, courier, call, attempt)?;
+                let answer = self.start(now_ms, request, body, claim, started)?;
                 match within(claim.client_timeout_ms, answer).await {
                     Some(Ok(response)) => Ok(response),
                     _ => answer::decided(self.record_answer(claim, Asker::First)?, DISPATCHED),
                 }
             }
             Admission::Wait { lease_ends_ms } => {
-                let wait_ms = claim.wait_ms.min(lease_ends_ms.saturating_sub(now_ms));
-                let mark = Mark::new(&claim.operation, record.terms());
-                let room = Room {
-                    per_operation: claim.max_waiters,
-                    per_shard: self.config()?.limits.waiters,
-                };
-                let Some(news) = self.waiters.join(operation, claim.fingerprint, room) else {
-                    return mark.problem(now_ms, Code::InProgress, &record.view(now_ms));
-                };
-                match within(wait_ms, news).await {
-                    Some(Ok(News::Answer(_, answer, status))) => {
-                        answer::decided(mark.again(&answer, status)?, WAITED)
-                    }
-                    _ => self.record_answer(claim, Asker::Waiter),
-                }
+                self.wait(now_ms, claim, &record, lease_ends_ms).await
             }
             Admission::Replay | Admission::Turn(_) => {
                 self.note(now_ms, &operation, before)?;
@@ -111,6 +85,65 @@ impl Inner {
                 };
                 answer_from(now_ms, claim, told, Asker::Waiter)
             }
+        }
+    }
+
+    /// Writes the attempt down and sends a courier.
+    fn start(
+        self: &Rc<Self>,
+        now_ms: u64,
+        request: &Request,
+        body: Body,
+        claim: &Claim,
+        started: Started,
+    ) -> Result<oneshot::Receiver<Response>> {
+        let Started {
+            number,
+            record,
+            was,
+        } = started;
+        let operation = identity(&claim.operation)?;
+        let attempt = Attempt::new(operation, number, &record);
+        // What can fail comes before the write: a row that says "dispatched" must be true.
+        let (courier, config) = (self.courier()?, self.config()?);
+        let stored = match &body {
+            Body::Read(bytes) if attempt.finish => {
+                Some(Sendable::new(request, claim, bytes.clone()).stored()?)
+            }
+            _ => None,
+        };
+        let call = errand::attempt(request, body, claim, number, record.terms(), &config)?;
+        let written = Written {
+            answer: None,
+            request: stored.as_ref(),
+        };
+        self.keep(now_ms, &operation, was, record, written)?;
+        self.dispatch(now_ms, courier, call, attempt)
+    }
+
+    /// Waits for the attempt of another request.
+    async fn wait(
+        &self,
+        now_ms: u64,
+        claim: &Claim,
+        record: &Operation,
+        lease_ends_ms: u64,
+    ) -> Result<Response> {
+        let mark = Mark::new(&claim.operation, record.terms());
+        let room = Room {
+            per_operation: claim.max_waiters,
+            per_shard: self.config()?.limits.waiters,
+        };
+        let operation = identity(&claim.operation)?;
+        let Some(news) = self.waiters.join(operation, claim.fingerprint, room) else {
+            return mark.problem(now_ms, Code::InProgress, &record.view(now_ms));
+        };
+        let wait_ms = claim.wait_ms.min(lease_ends_ms.saturating_sub(now_ms));
+        match within(wait_ms, news).await {
+            Some(Ok(News::Answer(_, answer, status))) => {
+                answer::decided(mark.again(&answer, status)?, WAITED)
+            }
+            _ => self.record_answer(claim, Asker::Waiter),
         }
     }
 
@@ -135,6 +168,13 @@ impl Inner {
         };
         answer_from(now_ms, claim, told, asker)
     }
+}
+
+/// An attempt that the record allows.
+struct Started {
+    number: u32,
+    record: Operation,
+    was: (Place, Option<Trouble>),
 }
 
 /// What a request is answered from.
@@ -176,7 +216,12 @@ fn answer_from(now_ms: u64, claim: &Claim, told: Told<'_>, asker: Asker) -> Resu
     }
 }
 
-async fn whole_body(request: &Request) -> Result<Option<ArrayBuffer>> {
+/// A request that the gate has to finish by itself is read to be stored, before anything is decided:
+/// from then on nothing is awaited.
+async fn unread_or_read(request: &Request, claim: &Claim) -> Result<Body> {
+    if !claim.terms.finish {
+        return Ok(Body::Unread);
+    }
     let bytes = body::whole_message(request).await?;
-    Ok((bytes.byte_length() > 0).then_some(bytes))
+    Ok(Body::Read((bytes.byte_length() > 0).then_some(bytes)))
 }
