@@ -15,7 +15,7 @@ use oncegate_core::policy::Place;
 use worker::{Date, Headers, Method, Response, Result, Socket, Url};
 
 use crate::shards::within;
-use crate::wire;
+use crate::{log, wire};
 
 /// How long each of the two questions may take, in milliseconds. Somebody waits for the answer.
 const TEST_MS: u64 = 2_000;
@@ -51,7 +51,8 @@ pub(crate) async fn is_unreachable(place: &Place) -> bool {
             let is_reached = takes_connection(origin).await || answers(origin).await;
             let now_ms = Date::now().as_millis();
             change(origin, |breaker| breaker.tested(now_ms, is_reached));
-            worker::console_warn!("breaker: {origin} was tested; reached: {is_reached}");
+            let line = log::warn("origin_tested").with("origin", origin);
+            line.with("is_reached", is_reached).write();
             !is_reached
         }
     }

@@ -27,6 +27,7 @@ mod endpoints;
 mod errand;
 mod gate;
 mod headers;
+mod log;
 mod message;
 mod observe;
 mod origins;
@@ -52,7 +53,7 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
     let config = match Config::load(&env) {
         Ok(config) => config,
         Err(error) => {
-            worker::console_error!("configuration: {error}");
+            log::error("configuration").detail(error).write();
             return answer::misconfigured();
         }
     };

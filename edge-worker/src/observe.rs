@@ -21,7 +21,7 @@ use crate::desk::message::Event;
 use crate::message::{self, Completion, Observed, Reply, ToShard};
 use crate::protect::{self, Checked};
 use crate::shards::{self, ShardRequest, within};
-use crate::{body, proxy, tally, wire};
+use crate::{body, log, proxy, tally, wire};
 
 /// What came of the request.
 struct Passed {
@@ -58,7 +58,8 @@ pub(crate) async fn pass(
         };
         context.wait_until(async move {
             if let Err(error) = watcher.watch(began_ms, passed).await {
-                worker::console_error!("observe: {error}");
+                let line = log::error("observe").with("route", &watcher.route);
+                line.detail(error).write();
             }
             tally::tell_when_due(&watcher.env, &watcher.config).await;
         });
@@ -132,7 +133,8 @@ impl Watcher {
             operation: decided.operation.map(|operation| operation.reference()),
             status,
             took_ms: at_ms.saturating_sub(began_ms),
-        })
+        });
+        Ok(())
     }
 
     async fn decide(&self) -> Result<Decided> {

@@ -6,7 +6,7 @@ use worker::{Env, Method, Response, Result};
 
 use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::{answer, headers, origins, wire};
+use crate::{answer, headers, log, origins, wire};
 
 /// Passes a request on, with this body: a stream, or bytes.
 pub(crate) async fn pass(
@@ -22,7 +22,7 @@ pub(crate) async fn pass(
     match origins::send(env, origin, &request).await {
         Ok(response) => Ok(response),
         Err(error) => {
-            worker::console_error!("proxy: {error}");
+            log::warn("pass_lost").detail(error).write();
             answer::problem(&lost(&arrived.method))
         }
     }

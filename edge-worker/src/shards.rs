@@ -15,7 +15,7 @@ use worker::{Delay, Env, Error, Headers, Method, Request, Response, Result, Stub
 
 use crate::config::Config;
 use crate::message::{self, ToShard};
-use crate::{answer, tally, wire};
+use crate::{answer, log, tally, wire};
 
 /// How often a shard that fails is asked: a claim is the same however often it is made.
 const TRIES: u32 = 2;
@@ -79,17 +79,25 @@ pub(crate) async fn call(
         count(operation, &called, |response| !is_fault(response));
         match called {
             Some(Ok(response)) if !is_fault(&response) => return Ok(response),
-            Some(Ok(response)) => {
-                worker::console_error!("shard: status {}", response.status_code());
-            }
-            Some(Err(error)) => worker::console_error!("shard: {error}"),
-            None => {
-                worker::console_error!("shard: no answer within {STORE_DEADLINE_MS} ms");
-                break;
+            fault => {
+                let line = log::error("shard_call").operation(&operation.reference());
+                line.detail(why(&fault)).write();
+                if fault.is_none() {
+                    break;
+                }
             }
         }
     }
     answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))
+}
+
+/// Why a call has brought no answer, for the log.
+pub(crate) fn why(called: &Option<Result<Response>>) -> String {
+    match called {
+        Some(Ok(response)) => format!("status {}", response.status_code()),
+        Some(Err(error)) => error.to_string(),
+        None => format!("no answer within {STORE_DEADLINE_MS} ms"),
+    }
 }
 
 /// Counts a call.

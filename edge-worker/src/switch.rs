@@ -11,9 +11,9 @@ use oncegate_core::switch::Switch;
 use worker::{Context, Date, Env, Result};
 
 use crate::config::Config;
-use crate::desk;
 use crate::desk::message::ToDesk;
 use crate::shards::within;
+use crate::{desk, log};
 
 /// Younger is good enough.
 const FRESH_MS: u64 = 5_000;
@@ -67,7 +67,7 @@ pub(crate) fn learn(switch: Switch) {
 async fn ask(env: &Env, config: &Config) {
     match read(env, config).await {
         Ok(switch) => learn(switch),
-        Err(error) => worker::console_warn!("switch: {error}"),
+        Err(error) => log::warn("switch_unknown").detail(error).write(),
     }
 }
 

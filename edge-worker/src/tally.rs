@@ -13,8 +13,8 @@ use oncegate_core::metrics::{Decision, Metrics, ShardCall};
 use worker::{Context, Date, Delay, Env, Response, Result};
 
 use crate::config::Config;
-use crate::desk;
 use crate::desk::message::{Event, Tallied, ToDesk};
+use crate::{desk, log};
 
 const USUAL_PAUSE_MS: u64 = 10_000;
 
@@ -104,10 +104,16 @@ pub(crate) fn decided(route: &str, mode: &str, response: &Response, began_ms: u6
 }
 
 /// Counts what would have been decided about a request that has passed, and logs it.
-pub(crate) fn observed(event: Event) -> Result<()> {
-    worker::console_log!("{}", serde_json::to_string(&event)?);
+pub(crate) fn observed(event: Event) {
+    log::info("observed")
+        .with("operation", &event.operation)
+        .with("route", &event.route)
+        .with("decision", &event.decision)
+        .with("state", &event.state)
+        .with("status", event.status)
+        .with("took_ms", event.took_ms)
+        .write();
     add(event);
-    Ok(())
 }
 
 fn add(event: Event) {
@@ -171,7 +177,7 @@ pub(crate) async fn tell(env: &Env, config: &Config) {
         return;
     };
     if let Err(error) = desk::tell(env, config, &ToDesk::Tally(tallied)).await {
-        worker::console_warn!("tally: {error}");
+        log::warn("tally_lost").detail(error).write();
         TALLY.with_borrow_mut(|tally| tally.metrics.report_lost());
     }
 }

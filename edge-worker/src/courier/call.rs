@@ -11,11 +11,12 @@ use worker::{Date, Env, Headers, Request, Response, Result};
 
 use super::keep::Keep;
 use super::passing::Passing;
+use super::tell::line;
 use crate::body::{self, Chunks, Read};
 use crate::config::Config;
 use crate::message::{self, Dispatch};
 use crate::shards::within;
-use crate::{origins, wire};
+use crate::{log, origins, wire};
 
 /// The last status with which the platform makes an answer. Origins can send higher ones.
 pub(super) const LAST_STATUS: u16 = 599;
@@ -68,10 +69,8 @@ pub(super) async fn send(
     match within(HARD_TIMEOUT_MS, call).await {
         Some(Ok(received)) => Ok(received),
         Some(Err(error)) => {
-            let Dispatch {
-                operation, attempt, ..
-            } = dispatch;
-            worker::console_warn!("courier: {operation} attempt {attempt}: {error}");
+            let line = line(log::warn("attempt_lost"), dispatch);
+            line.detail(error).write();
             Err(Lost::Failed)
         }
         None => Err(Lost::TimedOut),

@@ -9,12 +9,12 @@ use super::SUPERSEDED;
 use super::call::{Body, Head, LAST_STATUS, Lost, Received, send};
 use super::passing::{Client, Passing};
 use super::report::{reply, report};
-use super::tell::tell;
+use super::tell::{line, tell};
 use crate::answer::{self, Mark};
 use crate::config::Config;
 use crate::message::{Begun, Completed, Completion, Dispatch, Reply, ToShard};
 use crate::shards::{ShardRequest, within};
-use crate::{body, headers, tally};
+use crate::{body, headers, log, tally};
 
 /// What an attempt has brought.
 pub(super) struct Carried {
@@ -141,10 +141,8 @@ pub(super) async fn finish(
     let reply = match passed {
         Some(Ok(())) => rest.reply,
         Some(Err(error)) => {
-            let Dispatch {
-                operation, attempt, ..
-            } = dispatch;
-            worker::console_warn!("courier: {operation} attempt {attempt}: {error}");
+            let line = line(log::warn("answer_broke_off"), dispatch);
+            line.detail(error).write();
             Reply::Lost
         }
         None => Reply::Lost,

@@ -26,9 +26,9 @@ use futures_channel::oneshot;
 use worker::{Env, Request, Response, Result};
 
 use self::carry::Carried;
-use crate::body;
 use crate::config::Config;
 use crate::message::{Dispatch, Errand};
+use crate::{body, log};
 
 /// Set on the answer to a shard if the record's answer counts and not this one.
 pub(crate) const SUPERSEDED: &str = "oncegate-superseded";
@@ -53,7 +53,8 @@ pub(crate) async fn run(
     if let Some(rest) = rest
         && let Err(error) = carry::finish(rest, &dispatch, env, config).await
     {
-        worker::console_error!("completion: {error}");
+        let line = tell::line(log::error("answer_not_finished"), &dispatch);
+        line.detail(error).write();
     }
 }
 

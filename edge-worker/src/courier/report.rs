@@ -6,9 +6,9 @@ use oncegate_core::outcome::Outcome;
 use worker::Result;
 
 use super::call::{Body, Head, LAST_STATUS, Received};
-use crate::headers;
 use crate::message::{Reply, ToShard};
 use crate::shards::ShardRequest;
+use crate::{headers, log};
 
 /// Reports a reply, and with it the answer if it can be stored. An answer that cannot be passed on
 /// must not take the proof with it.
@@ -20,7 +20,7 @@ pub(super) fn report(
     match whole.and_then(|request| with_answer(request, received)) {
         Ok(Some(request)) => return Ok(request),
         Ok(None) => {}
-        Err(error) => worker::console_error!("an answer is not stored: {error}"),
+        Err(error) => log::error("answer_not_stored").detail(error).write(),
     }
     ShardRequest::message(&message(reply(&received.head, false)?))
 }

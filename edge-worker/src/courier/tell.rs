@@ -7,6 +7,7 @@ use oncegate_core::policy::{HARD_TIMEOUT_MS, STORE_DEADLINE_MS};
 use worker::{Date, Delay, Env, Error, Response, Result};
 
 use crate::config::Config;
+use crate::log::{self, Line};
 use crate::message::Dispatch;
 use crate::shards::{self, ShardRequest, within};
 use crate::wire;
@@ -38,21 +39,21 @@ pub(super) async fn tell(
         shards::count(&operation, &told, |response| response.status_code() == 200);
         match told {
             Some(Ok(response)) if response.status_code() == 200 => return Ok(Some(response)),
-            Some(Ok(response)) => {
-                worker::console_error!("completion: status {}", response.status_code());
-            }
-            Some(Err(error)) => worker::console_error!("completion: {error}"),
-            None => {
-                worker::console_error!("completion: no answer within {STORE_DEADLINE_MS} ms");
+            fault => {
+                let line = line(log::warn("tell_shard"), dispatch);
+                line.detail(shards::why(&fault)).write();
             }
         }
         pause_ms = *pauses.next().unwrap_or(&pause_ms);
         Delay::from(Duration::from_millis(pause_ms)).await;
     }
-    worker::console_error!(
-        "{} attempt {}: its shard could not be told",
-        dispatch.operation,
-        dispatch.attempt
-    );
+    line(log::error("tell_shard_given_up"), dispatch).write();
     Ok(None)
+}
+
+/// Says in the log which attempt it is about.
+pub(super) fn line(line: Line, dispatch: &Dispatch) -> Line {
+    let line = line.with("route", &dispatch.terms.route);
+    line.operation(&dispatch.operation)
+        .attempt(dispatch.attempt)
 }

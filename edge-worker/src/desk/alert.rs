@@ -12,7 +12,7 @@ use super::message::{Listed, Troubled};
 use super::object::Desk;
 use crate::config::Config;
 use crate::shards::within;
-use crate::wire;
+use crate::{log, wire};
 
 /// The name of the note with what became of the alerts.
 const ALERTS: &str = "alerts";
@@ -101,21 +101,14 @@ async fn send(config: &Config, alert: &Alert) -> Result<bool> {
     headers.set(header::ALERT_SIGNATURE, &signature)?;
     let request = wire::request(&alerts.webhook, Method::Post, headers, Some(body.into()))?;
     let answered = within(DEADLINE_MS, wire::fetch(&request)).await;
-    match answered {
-        Some(Ok(response)) if is_success(&response) => Ok(true),
-        Some(Ok(response)) => {
-            worker::console_error!("alert: status {}", response.status_code());
-            Ok(false)
-        }
-        Some(Err(error)) => {
-            worker::console_error!("alert: {error}");
-            Ok(false)
-        }
-        None => {
-            worker::console_error!("alert: no answer within {DEADLINE_MS} ms");
-            Ok(false)
-        }
-    }
+    let fault = match answered {
+        Some(Ok(response)) if is_success(&response) => return Ok(true),
+        Some(Ok(response)) => format!("status {}", response.status_code()),
+        Some(Err(error)) => error.to_string(),
+        None => format!("no answer within {DEADLINE_MS} ms"),
+    };
+    log::error("alert_unheard").detail(fault).write();
+    Ok(false)
 }
 
 fn is_success(response: &Response) -> bool {

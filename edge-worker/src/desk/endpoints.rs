@@ -10,7 +10,7 @@ use worker::{Date, Env, Error, Response, ResponseBuilder, Result};
 use super::message::{Set, ToDesk};
 use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::{answer, bearer, body, switch, tally};
+use crate::{answer, bearer, body, log, switch, tally};
 
 const JSON: &str = "application/json";
 
@@ -63,7 +63,11 @@ pub(crate) async fn set_switch(arrived: &Arrived, env: &Env, config: &Config) ->
             return answer::problem(&Problem::new(Code::RequestInvalid).because(reason));
         }
     };
-    worker::console_warn!("{secret}: {}", serde_json::to_string(&set)?);
+    log::warn("switch_set")
+        .with("secret", secret)
+        .with("route", &set.route)
+        .with("position", &set.position)
+        .write();
     match super::tell(env, config, &ToDesk::SetSwitch(set)).await {
         Ok(mut told) => {
             let set: Switch = told.json().await?;
@@ -111,7 +115,7 @@ async fn wanted(arrived: &Arrived, config: &Config) -> std::result::Result<Set, 
 }
 
 fn unavailable(error: &Error) -> Result<Response> {
-    worker::console_error!("desk: {error}");
+    log::error("desk_call").detail(error).write();
     answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))
 }
 

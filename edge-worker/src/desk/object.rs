@@ -14,6 +14,7 @@ use worker::{
 use super::message::{Set, Tallied, ToDesk};
 use super::store::Store;
 use crate::config::Config;
+use crate::log;
 
 /// How long after a fault of its own the alarm comes again.
 const AFTER_A_FAULT_MS: i64 = 60_000;
@@ -65,7 +66,7 @@ impl DurableObject for Desk {
     /// times and then give up.
     async fn alarm(&self) -> Result<Response> {
         if let Err(error) = self.alert().await {
-            worker::console_error!("alert: {error}");
+            log::error("alert_fault").detail(error).write();
             self.storage().set_alarm(AFTER_A_FAULT_MS).await?;
         }
         Ok(ResponseBuilder::new().empty())
