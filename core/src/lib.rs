@@ -17,6 +17,8 @@
 //! | [`principal`] | whose an operation is | edge |
 //! | [`outcome`] | the words of the wire: `Idempotency-Outcome`, `Idempotency-Status` | every tier |
 //! | [`seal`] | whether a message is the gate's own | edge |
+//! | [`jwt`] | whether a token says who calls | edge |
+//! | [`forwarded`] | what an origin is told of the way of a request | edge |
 //! | [`signature`] | whether a call comes from the gate | edge, origin |
 //! | [`policy`] | which requests are protected, and how | edge |
 //! | [`proof`] | what an origin's answer proves about its attempt | edge |
@@ -46,10 +48,12 @@ pub mod backoff;
 pub mod body;
 pub mod breaker;
 pub mod fingerprint;
+pub mod forwarded;
 pub mod header;
 pub mod hex;
 pub mod identity;
 pub mod intent;
+pub mod jwt;
 pub mod key;
 pub mod ledger;
 pub mod metrics;

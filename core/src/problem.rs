@@ -250,7 +250,9 @@ fn advice_about(code: Code, view: &View) -> &'static str {
 impl From<&KeyFault> for Problem {
     fn from(fault: &KeyFault) -> Self {
         match fault {
-            KeyFault::Invalid(_) => Self::new(Code::KeyInvalid).because(fault),
+            KeyFault::Ambiguous { .. } | KeyFault::Invalid(_) => {
+                Self::new(Code::KeyInvalid).because(fault)
+            }
             // The advice says it already.
             KeyFault::Missing(MissingKey::Header) => Self::new(Code::KeyMissing),
             KeyFault::Missing(_) => Self::new(Code::KeyMissing).because(fault),

@@ -8,6 +8,8 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
+use crate::policy::{self, Route};
+
 /// What happens to the requests of a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -75,6 +77,14 @@ impl Switch {
         position.map_or_else(Mode::default, |position| position.mode)
     }
 
+    /// What happens to the requests of this route, by the switch and by its configuration.
+    pub fn of(&self, route: &Route) -> Mode {
+        match (self.mode(&route.name), route.mode) {
+            (Mode::Enforce, policy::Mode::Observe) => Mode::Observe,
+            (mode, _) => mode,
+        }
+    }
+
     /// Every position that was set, with its route.
     pub fn positions(&self) -> impl Iterator<Item = (Option<&str>, &Position)> {
         let all = self.all.iter().map(|position| (None, position));
@@ -100,6 +110,30 @@ mod tests {
             since_ms: 1,
         };
         switch.set(route.map(str::to_owned), position);
+    }
+
+    #[test]
+    fn a_route_can_be_observed_by_its_configuration_and_closed_by_the_switch() {
+        let route = |mode: &str| {
+            let config = alloc::format!(
+                r#"{{"name":"pay","methods":["POST"],"path":"/","origin":"none","mode":"{mode}"}}"#
+            );
+            let config = [serde_json::from_str(&config).unwrap()];
+            policy::Policy::new(&config, false).unwrap().routes()[0].clone()
+        };
+        let (enforced, observed) = (route("enforce"), route("observe"));
+        let mut switch = Switch::default();
+        assert_eq!(
+            (switch.of(&enforced), switch.of(&observed)),
+            (Mode::Enforce, Mode::Observe)
+        );
+        set(&mut switch, None, Mode::Observe);
+        assert_eq!(switch.of(&enforced), Mode::Observe);
+        set(&mut switch, None, Mode::Refuse);
+        assert_eq!(
+            (switch.of(&enforced), switch.of(&observed)),
+            (Mode::Refuse, Mode::Refuse)
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A request as it has arrived.
 
-use oncegate_core::policy::METHOD_OVERRIDE_HEADERS;
+use oncegate_core::policy::overrides::{is_override_header, query_overrides};
 use worker::{Method, Request, Result, Url};
 
 /// A request, with what is read off it once.
@@ -42,17 +42,28 @@ impl Arrived {
         }))
     }
 
-    /// Whether the request asks an origin to read another method than its own.
+    /// Whether the request, without its body, asks an origin to read another method than its own.
     pub(crate) fn is_overridden(&self) -> bool {
         let mut names = self.request.headers().keys();
-        // Some origins take `_` for `-`.
-        names.any(|name| METHOD_OVERRIDE_HEADERS.contains(&name.replace('_', "-").as_str()))
+        names.any(|name| is_override_header(&name))
+            || query_overrides(self.url.query().unwrap_or_default())
     }
 
     /// Whether there is a body that a forwarded request of this method cannot have.
     pub(crate) fn has_forbidden_body(&self) -> bool {
         let bodiless = matches!(self.method, Method::Get | Method::Head);
         bodiless && self.request.inner().body().is_some()
+    }
+
+    /// Those of the named header fields that the request has.
+    pub(crate) fn headers_of<'n>(&self, names: &'n [String]) -> Result<Vec<(&'n str, String)>> {
+        let mut found = Vec::new();
+        for name in names {
+            if let Some(value) = self.request.headers().get(name)? {
+                found.push((name.as_str(), value));
+            }
+        }
+        Ok(found)
     }
 
     /// The value of a header, empty if there is none.

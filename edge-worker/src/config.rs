@@ -1,25 +1,39 @@
 //! The gate's settings, read once per instance. Each is documented in `wrangler.toml`, where it is set.
 
+mod origins;
+mod routes;
+
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-use oncegate_core::policy::{OriginConfig, Origins, Place, Policy, RouteConfig};
+use oncegate_core::operation::Terms;
+use oncegate_core::policy::{Origins, Place, Policy};
 use oncegate_core::quota::Quota;
+use oncegate_core::seal::seal;
 use oncegate_core::signature::Secrets;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 use worker::{Env, Url};
 
+use crate::jwt::Jwt;
+use crate::{cors, shards};
+
 const SHORTEST_IDENTITY_SECRET: usize = 32;
+
+const GATE_ID_LENGTH: usize = 16;
 
 /// The gate's settings.
 pub(crate) struct Config {
     pub(crate) origins: Origins,
     pub(crate) location_hint: Option<String>,
+    /// Where the objects have to stay, by law.
+    pub(crate) jurisdiction: Option<String>,
     pub(crate) identity_secret: String,
     pub(crate) signing_secrets: Secrets,
+    /// By which the gate knows its own requests.
+    pub(crate) gate_id: String,
     /// Who may inspect and settle operations; without any, nobody.
     pub(crate) admin_secrets: Option<Secrets>,
     /// Who may read metrics and events; without any, nobody.
@@ -28,7 +42,11 @@ pub(crate) struct Config {
     pub(crate) alerts: Option<Alerts>,
     /// Origins of pages that may call the gate from elsewhere.
     pub(crate) cors_origins: Vec<String>,
+    /// Header fields that those pages may read.
+    pub(crate) exposed_headers: String,
     pub(crate) limits: Limits,
+    /// Who verifies tokens; without it, routes use no claims.
+    pub(crate) jwt: Option<Jwt>,
     pub(crate) policy: Policy,
 }
 
@@ -90,6 +108,16 @@ impl Config {
         Ok(config)
     }
 
+    /// The origin that an operation was or will be carried to. `None` if its route is no more, and
+    /// nothing can be said of it to whoever serves its path now.
+    pub(crate) fn origin_of(&self, terms: &Terms) -> Option<&Place> {
+        match terms.route.as_str() {
+            // The first version's records have no route, and it had one origin.
+            "" => Some(self.origins.default_place()),
+            name => self.origins.of_route(self.policy.route(Some(name))?).ok(),
+        }
+    }
+
     fn read(env: &Env) -> Result<Self, ConfigError> {
         let identity_secret = text(env, "IDENTITY_SECRET")?;
         if identity_secret.len() < SHORTEST_IDENTITY_SECRET {
@@ -103,22 +131,23 @@ impl Config {
         }
         let signing_secrets = Secrets::parse(&text(env, "SIGNING_SECRETS")?)
             .map_err(|reason| error("SIGNING_SECRETS", reason))?;
-        let (origins, policy) = (origins(env)?, policy(env)?);
-        for route in policy.routes() {
-            origins
-                .of_route(route)
-                .map_err(|reason| error("ORIGINS", reason))?;
-        }
+        let jwt = jwt(env)?;
+        let policy = routes::read(env, jwt.is_some())?;
+        let origins = origins::read(env, &policy)?;
         Ok(Self {
             origins,
             location_hint: location_hint(env)?,
+            jurisdiction: jurisdiction(env)?,
+            gate_id: seal(identity_secret.as_bytes(), "gate")[..GATE_ID_LENGTH].to_owned(),
             identity_secret,
             signing_secrets,
             admin_secrets: bearers(env, "ADMIN_SECRETS")?,
             metrics_secrets: bearers(env, "METRICS_SECRETS")?,
             alerts: alerts(env)?,
             cors_origins: cors_origins(env)?,
+            exposed_headers: cors::exposed(policy.routes()),
             limits: limits(env)?,
+            jwt,
             policy,
         })
     }
@@ -139,53 +168,6 @@ fn bearers(env: &Env, setting: &'static str) -> Result<Option<Secrets>, ConfigEr
             .map(Some)
             .map_err(|reason| error(setting, reason)),
         _ => Ok(None),
-    }
-}
-
-/// The table of origins. A binding that is missing would be found out by the first purchase.
-fn origins(env: &Env) -> Result<Origins, ConfigError> {
-    let default = match env.var("ORIGIN_URL") {
-        Ok(url) => Some(Place::Url(bare_origin("ORIGIN_URL", &url.to_string())?)),
-        Err(_) => None,
-    };
-    let entries: Vec<OriginConfig> = match json(env, "ORIGINS") {
-        Some(json) => serde_json::from_str(&json).map_err(|reason| error("ORIGINS", reason))?,
-        None => Vec::new(),
-    };
-    let entries: Result<Vec<_>, _> = entries.into_iter().map(|entry| reach(env, entry)).collect();
-    Origins::new(entries?, default).map_err(|reason| error("ORIGINS", reason))
-}
-
-fn reach(env: &Env, entry: OriginConfig) -> Result<OriginConfig, ConfigError> {
-    if let Some(binding) = &entry.service {
-        env.service(binding).map_err(|_| {
-            let reason = format!(
-                "origin '{}': there is no service binding {binding}",
-                entry.path
-            );
-            error("ORIGINS", reason)
-        })?;
-    }
-    let url = entry
-        .url
-        .map(|url| bare_origin("ORIGINS", &url))
-        .transpose()?;
-    Ok(OriginConfig { url, ..entry })
-}
-
-fn bare_origin(setting: &'static str, text: &str) -> Result<String, ConfigError> {
-    let wrong = || {
-        error(
-            setting,
-            format!("'{text}' is not http(s)://host[:port] and nothing more"),
-        )
-    };
-    let url = Url::parse(text).map_err(|_| wrong())?;
-    let origin = url.origin().ascii_serialization();
-    let is_bare = text.trim_end_matches('/').eq_ignore_ascii_case(&origin);
-    match url.scheme() {
-        "http" | "https" if is_bare => Ok(origin),
-        _ => Err(wrong()),
     }
 }
 
@@ -224,7 +206,19 @@ fn alerts(env: &Env) -> Result<Option<Alerts>, ConfigError> {
     Ok(Some(alerts))
 }
 
-fn cors_origins(env: &Env) -> Result<Vec<String>, ConfigError> {
+/// The platform knows which jurisdictions there are, and is asked now rather than by the first request.
+fn jurisdiction(env: &Env) -> Result<Option<String>, ConfigError> {
+    match env.var("JURISDICTION").map(|value| value.to_string()) {
+        Ok(name) if !name.is_empty() => match shards::within_jurisdiction(env, "SHARDS", &name) {
+            Ok(_) => Ok(Some(name)),
+            Err(reason) => Err(error("JURISDICTION", format!("'{name}': {reason}"))),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// Origins of pages. Read also where the rest of the configuration is wrong: a page shall hear of it.
+pub(crate) fn cors_origins(env: &Env) -> Result<Vec<String>, ConfigError> {
     let Some(json) = json(env, "CORS_ORIGINS") else {
         return Ok(Vec::new());
     };
@@ -242,15 +236,14 @@ fn cors_origins(env: &Env) -> Result<Vec<String>, ConfigError> {
     }
 }
 
-/// Reads the routes through JSON text, so that a number that is no integer and a field that is not
-/// known are errors with their place.
-fn policy(env: &Env) -> Result<Policy, ConfigError> {
-    let json =
-        json(env, "ROUTES").ok_or_else(|| error("ROUTES", "is not set; wrangler.toml says how"))?;
-    let values: Vec<serde_json::Value> =
-        serde_json::from_str(&json).map_err(|reason| error("ROUTES", reason))?;
-    let routes: Result<Vec<_>, _> = values.into_iter().enumerate().map(route).collect();
-    Policy::new(routes?).map_err(|reason| error("ROUTES", reason))
+fn jwt(env: &Env) -> Result<Option<Jwt>, ConfigError> {
+    let Some(json) = json(env, "JWT") else {
+        return Ok(None);
+    };
+    let config = serde_json::from_str(&json).map_err(|reason| error("JWT", reason))?;
+    Jwt::new(config)
+        .map(Some)
+        .map_err(|reason| error("JWT", reason))
 }
 
 fn limits(env: &Env) -> Result<Limits, ConfigError> {
@@ -284,14 +277,6 @@ fn number<T: DeserializeOwned>(
 fn json(env: &Env, setting: &str) -> Option<String> {
     let value = js_sys::Reflect::get(env, &JsValue::from_str(setting)).ok()?;
     js_sys::JSON::stringify(&value).ok()?.as_string()
-}
-
-fn route((index, value): (usize, serde_json::Value)) -> Result<RouteConfig, ConfigError> {
-    let name = value["name"]
-        .as_str()
-        .map_or_else(|| format!("no. {}", index + 1), str::to_owned);
-    serde_json::from_value(value)
-        .map_err(|reason| error("ROUTES", format!("route '{name}': {reason}")))
 }
 
 fn error(setting: &'static str, reason: impl fmt::Display) -> ConfigError {

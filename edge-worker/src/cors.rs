@@ -4,19 +4,19 @@
 //! passed on has the headers that the origin gives it.
 
 use oncegate_core::header;
-use oncegate_core::policy::{Match, OWN_PREFIX};
+use oncegate_core::policy::{Match, OWN_PREFIX, Route};
 use oncegate_core::switch::{Mode, Switch};
-use worker::{Headers, Method, Response, ResponseBuilder, Result};
+use worker::{Env, Headers, Method, Request, Response, ResponseBuilder, Result};
 
 use crate::arrived::Arrived;
-use crate::config::Config;
+use crate::config::{self, Config};
 
 /// How long a browser may remember a preflight, in seconds; browsers cap it.
 const PREFLIGHT_MAX_AGE_S: &str = "7200";
 
 /// The page's origin, if pages from there may call the gate.
-pub(crate) fn allowed(arrived: &Arrived, config: &Config) -> Result<Option<String>> {
-    let origin = arrived.request.headers().get("origin")?;
+pub(crate) fn allowed(headers: &Headers, config: &Config) -> Result<Option<String>> {
+    let origin = headers.get("origin")?;
     Ok(origin.filter(|origin| config.cors_origins.contains(origin)))
 }
 
@@ -29,18 +29,17 @@ pub(crate) fn preflight(arrived: &Arrived) -> Result<Option<String>> {
     Ok((!asked.is_empty()).then_some(asked))
 }
 
-/// Answers a preflight for something that the gate answers for.
+/// Answers a preflight for something that the gate answers for. The page's permission is added to it as
+/// to every answer.
 pub(crate) fn answer(
     arrived: &Arrived,
-    origin: &str,
     asked: &str,
     config: &Config,
     switch: &Switch,
 ) -> Result<Option<Response>> {
     let passes = match config.policy.find(asked, &arrived.raw_path, false) {
-        Match::NotCanonical => false,
-        Match::Protected(route) => switch.mode(&route.name) == Mode::Observe,
-        Match::Unprotected => !arrived.raw_path.starts_with(OWN_PREFIX),
+        Match::NotCanonical(route) | Match::Protected(route) => switch.of(route) == Mode::Observe,
+        Match::OtherMethod(_) | Match::Unprotected => !arrived.raw_path.starts_with(OWN_PREFIX),
     };
     if passes {
         return Ok(None);
@@ -50,7 +49,6 @@ pub(crate) fn answer(
     let wanted = arrived.header("access-control-request-headers")?;
     headers.set("access-control-allow-headers", &wanted)?;
     headers.set("access-control-max-age", PREFLIGHT_MAX_AGE_S)?;
-    allow(&headers, origin)?;
     for name in [
         "Access-Control-Request-Method",
         "Access-Control-Request-Headers",
@@ -66,23 +64,44 @@ pub(crate) fn answer(
 }
 
 /// Lets the page read an answer, whatever it is: a problem that a page cannot read is of no use to it.
-pub(crate) fn open(response: Response, origin: &str) -> Result<Response> {
-    let headers = response.headers().clone();
-    allow(&headers, origin)?;
-    let exposed = [
+pub(crate) fn open(response: Response, origin: &str, config: &Config) -> Result<Response> {
+    expose(response, origin, &config.exposed_headers)
+}
+
+/// The same for the answer of a gate whose settings are wrong, as far as these are right.
+pub(crate) fn open_unconfigured(
+    response: Response,
+    request: &Request,
+    env: &Env,
+) -> Result<Response> {
+    let origins = config::cors_origins(env).unwrap_or_default();
+    match request.headers().get("origin")? {
+        Some(origin) if origins.contains(&origin) => expose(response, &origin, &exposed(&[])),
+        _ => Ok(response),
+    }
+}
+
+/// What a page may read of answers: what the gate says with them, and what the routes repeat.
+pub(crate) fn exposed(routes: &[Route]) -> String {
+    let mut names = vec![
         "location",
         "retry-after",
         header::IDEMPOTENCY_KEY_LIFETIME,
         header::IDEMPOTENCY_REPLAYED,
         header::IDEMPOTENCY_STATUS,
-        header::DECISION,
         header::OPERATION,
     ];
-    headers.set("access-control-expose-headers", &exposed.join(", "))?;
-    Ok(response.with_headers(headers))
+    let repeated = routes
+        .iter()
+        .flat_map(|route| &route.answers.replay_headers);
+    names.extend(repeated.map(String::as_str));
+    names.join(", ")
 }
 
-fn allow(headers: &Headers, origin: &str) -> Result<()> {
+fn expose(response: Response, origin: &str, exposed: &str) -> Result<Response> {
+    let headers = response.headers().clone();
     headers.set("access-control-allow-origin", origin)?;
-    headers.append("vary", "Origin")
+    headers.append("vary", "Origin")?;
+    headers.set("access-control-expose-headers", exposed)?;
+    Ok(response.with_headers(headers))
 }

@@ -1,16 +1,17 @@
 //! The gate's own endpoints, below `/.oncegate/v1` (section 7).
 
-use oncegate_core::header;
 use oncegate_core::identity::Identity;
 use oncegate_core::key::{Key, KeyKind};
-use oncegate_core::policy::Route;
+use oncegate_core::policy::{Route, named_key};
 use oncegate_core::problem::{Code, Problem};
 use worker::{Env, Method, Response, Result};
 
 use crate::arrived::Arrived;
+use crate::caller::Caller;
 use crate::config::Config;
 use crate::message::{Cancel, Look, ToShard};
-use crate::{admin, answer, desk, protect, shards};
+use crate::refusal::Refusal;
+use crate::{admin, answer, desk, shards};
 
 pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
     match (&arrived.method, arrived.raw_path.as_str()) {
@@ -50,73 +51,67 @@ fn asks_for(arrived: &Arrived, name: &str, value: &str) -> bool {
 
 /// What became of a key.
 async fn look(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
-    let operation = match question(arrived, config)? {
-        Ok(question) => question.operation,
-        Err(problem) => return answer::problem(&problem),
+    let question = match Question::read(arrived, config).await {
+        Ok(question) => question,
+        Err(refusal) => return refusal.answer(),
     };
     let look = Look {
-        operation: operation.reference(),
-        principal: None,
+        operation: question.operation.reference(),
+        principal: question.caller.principal,
     };
-    shards::ask(env, config, &operation, &ToShard::Look(look)).await
+    shards::ask(env, config, &question.operation, &ToShard::Look(look)).await
 }
 
 /// Makes a key dead, unless its operation was executed.
 async fn cancel(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
-    let question = match question(arrived, config)? {
+    let question = match Question::read(arrived, config).await {
         Ok(question) => question,
-        Err(problem) => return answer::problem(&problem),
+        Err(refusal) => return refusal.answer(),
     };
-    let Question {
-        operation,
-        key,
-        route,
-    } = question;
+    let Question { key, route, .. } = question;
     let kind = match route.generates_key() {
         true => KeyKind::Generated,
         false => KeyKind::Client,
     };
     let cancel = Cancel {
-        operation: operation.reference(),
+        operation: question.operation.reference(),
         key: key.to_header(),
         kind,
-        principal: None,
+        principal: question.caller.principal,
         terms: route.terms.clone(),
-        scope: protect::scope(arrived).to_owned(),
+        scope: question.caller.scope,
         client_timeout_ms: route.client_timeout_ms,
     };
-    shards::ask(env, config, &operation, &ToShard::Cancel(cancel)).await
+    shards::ask(env, config, &question.operation, &ToShard::Cancel(cancel)).await
 }
 
 /// A question about a key: it names the key and, if there are several, the route.
 struct Question<'a> {
     operation: Identity,
+    caller: Caller,
     key: Key,
     route: &'a Route,
 }
 
-fn question<'a>(
-    arrived: &Arrived,
-    config: &'a Config,
-) -> Result<std::result::Result<Question<'a>, Problem>> {
-    let named = arrived.url.query_pairs().find(|(name, _)| name == "route");
-    let Some(route) = config
-        .policy
-        .route(named.as_ref().map(|(_, name)| name.as_ref()))
-    else {
-        return Ok(Err(Problem::new(Code::RouteUnknown)));
-    };
-    let Some(value) = arrived.request.headers().get(header::IDEMPOTENCY_KEY)? else {
-        return Ok(Err(Problem::new(Code::KeyMissing)));
-    };
-    let key = match Key::parse(&value) {
-        Ok(key) => key,
-        Err(error) => return Ok(Err(Problem::new(Code::KeyInvalid).because(error))),
-    };
-    let operation = protect::identity(arrived, config, route, &key);
-    Ok(Ok(Question {
-        operation,
-        key,
-        route,
-    }))
+impl<'a> Question<'a> {
+    async fn read(arrived: &Arrived, config: &'a Config) -> Result<Self, Refusal> {
+        let named = arrived.url.query_pairs().find(|(name, _)| name == "route");
+        let name = named.as_ref().map(|(_, name)| name.as_ref());
+        let route = config.policy.route(name);
+        let route = route.ok_or_else(|| Problem::new(Code::RouteUnknown))?;
+        let carried = arrived.headers_of(route.key_headers())?;
+        let headers: Vec<_> = carried
+            .iter()
+            .map(|(name, value)| (*name, &**value))
+            .collect();
+        let key = named_key(&headers).map_err(|fault| Problem::from(&fault))?;
+        let key = key.ok_or_else(|| Problem::new(Code::KeyMissing))?;
+        let caller = Caller::of(arrived, route, config).await?;
+        Ok(Self {
+            operation: caller.identity(config, route, &key),
+            caller,
+            key,
+            route,
+        })
+    }
 }

@@ -114,7 +114,8 @@ fn about(errand: Errand, operation: &Identity, request: &Sendable, record: &Oper
     }
 }
 
-/// The question for the ledger, on its way to a courier. `terms` are the record's.
+/// The question for the ledger, on its way to a courier. It is the ledger of the operation's own terms:
+/// a key that was used on one route can be cancelled in the name of another.
 pub(crate) fn cancel(
     cancel: &Cancel,
     inquiry: Inquiry,

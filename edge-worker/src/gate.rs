@@ -11,7 +11,7 @@ use worker::{Context, Date, Env, Request, Response, Result};
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::protect::{self, Checked};
-use crate::{answer, cors, endpoints, observe, proxy, shards, switch, tally};
+use crate::{answer, cors, endpoints, loops, observe, proxy, shards, switch, tally};
 
 /// When what the switch turns away may come again: it is set for minutes, not for seconds.
 const REFUSED_RETRY_MS: u64 = 30_000;
@@ -22,26 +22,14 @@ pub(crate) async fn handle(
     config: &Rc<Config>,
     context: &Context,
 ) -> Result<Response> {
-    let Some(arrived) = Arrived::read(request)? else {
-        return answer::problem(&Problem::new(Code::MethodUnsupported));
+    let page = cors::allowed(request.headers(), config)?;
+    let answered = match Arrived::read(request)? {
+        Some(arrived) => admit(&arrived, page.is_some(), env, config, context).await?,
+        None => problem(Problem::new(Code::MethodUnsupported))?,
     };
-    if arrived.has_forbidden_body() {
-        let reason = "the platform forwards no body with this method";
-        return answer::problem(&Problem::new(Code::MethodUnsupported).because(reason));
-    }
-    let page = cors::allowed(&arrived, config)?;
-    if let Some(page) = &page
-        && let Some(asked) = cors::preflight(&arrived)?
-    {
-        let switch = switch::current(env, config, context).await;
-        if let Some(response) = cors::answer(&arrived, page, &asked, config, &switch)? {
-            return Ok(response);
-        }
-    }
-    let answered = answer(&arrived, env, config, context).await?;
     tally::tell_later(env, config, context);
     match (answered, page) {
-        (Answered::Gate(response), Some(page)) => cors::open(response, &page),
+        (Answered::Gate(response), Some(page)) => cors::open(response, &page, config),
         (Answered::Gate(response) | Answered::Origin(response), _) => Ok(response),
     }
 }
@@ -60,6 +48,30 @@ impl Answered {
     }
 }
 
+/// Answers what is answered alike whatever the request is about.
+async fn admit(
+    arrived: &Arrived,
+    is_page: bool,
+    env: &Env,
+    config: &Rc<Config>,
+    context: &Context,
+) -> Result<Answered> {
+    if arrived.has_forbidden_body() {
+        let reason = "the platform forwards no body with this method";
+        return problem(Problem::new(Code::MethodUnsupported).because(reason));
+    }
+    if loops::is_loop(arrived, config)? {
+        return problem(Problem::new(Code::LoopDetected));
+    }
+    if is_page && let Some(asked) = cors::preflight(arrived)? {
+        let switch = switch::current(env, config, context).await;
+        if let Some(response) = cors::answer(arrived, &asked, config, &switch)? {
+            return Ok(Answered::Gate(response));
+        }
+    }
+    answer(arrived, env, config, context).await
+}
+
 async fn answer(
     arrived: &Arrived,
     env: &Env,
@@ -73,29 +85,28 @@ async fn answer(
     }
     let began_ms = Date::now().as_millis();
     let (method, overridden) = (arrived.method.as_ref(), arrived.is_overridden());
-    let (answered, route) = match config.policy.find(method, &arrived.raw_path, overridden) {
-        Match::NotCanonical => {
-            let answered = answer::problem(&Problem::new(Code::PathNotCanonical));
-            (answered.map(Answered::Gate)?, "")
+    let found = config.policy.find(method, &arrived.raw_path, overridden);
+    let route = match found {
+        Match::OtherMethod(route) if protect::may_hide_method(arrived)? => route,
+        Match::OtherMethod(_) | Match::Unprotected => {
+            return pass(arrived, stream(arrived), env, config).await;
         }
-        Match::Protected(route) => {
-            let switch = switch::current(env, config, context).await;
-            let answered = match switch.mode(&route.name) {
-                Mode::Enforce => protect(arrived, route, env, config).await?,
-                Mode::Observe => {
-                    let passed = observe::pass(arrived, route, env, config, context).await;
-                    return passed.map(Answered::Origin);
-                }
-                Mode::Refuse => refused().map(Answered::Gate)?,
-            };
-            (answered, &*route.name)
-        }
-        Match::Unprotected => {
-            let body = arrived.request.inner().body();
-            return pass(arrived, body.map(Into::into), env, config).await;
-        }
+        Match::NotCanonical(route) | Match::Protected(route) => route,
     };
-    tally::decided(route, "enforce", answered.response(), began_ms)?;
+    // The one place where it is asked what a route does to its requests.
+    let mode = switch::current(env, config, context).await.of(route);
+    let answered = match (found, mode) {
+        (Match::Protected(_), Mode::Observe) => {
+            let passed = observe::pass(arrived, route, env, config, context).await;
+            return passed.map(Answered::Origin);
+        }
+        (_, Mode::Observe) => return pass(arrived, stream(arrived), env, config).await,
+        (Match::OtherMethod(_), _) => return pass_other(arrived, route, env, config).await,
+        (_, Mode::Refuse) => refused().map(Answered::Gate)?,
+        (Match::Protected(_), Mode::Enforce) => protect(arrived, route, env, config).await?,
+        (_, Mode::Enforce) => problem(Problem::new(Code::PathNotCanonical))?,
+    };
+    tally::decided(&route.name, "enforce", answered.response(), began_ms)?;
     Ok(answered)
 }
 
@@ -107,13 +118,31 @@ fn refused() -> Result<Response> {
 }
 
 async fn protect(arrived: &Arrived, route: &Route, env: &Env, config: &Config) -> Result<Answered> {
-    match protect::check(arrived, route, config).await? {
-        Checked::Claim(operation, request) => shards::call(env, config, &operation, &request)
+    match protect::check(arrived, route, config).await {
+        Ok(Checked::Claim(operation, request)) => shards::call(env, config, &operation, &request)
             .await
             .map(Answered::Gate),
-        Checked::Problem(problem) => answer::problem(&problem).map(Answered::Gate),
-        Checked::Unkeyed(body) => pass(arrived, body.map(Into::into), env, config).await,
+        Ok(Checked::Unkeyed(body)) => pass(arrived, body.map(Into::into), env, config).await,
+        Err(refusal) => refusal.answer().map(Answered::Gate),
     }
+}
+
+/// Passes a request whose path is protected under another method, unless its body asks for that one.
+async fn pass_other(
+    arrived: &Arrived,
+    route: &Route,
+    env: &Env,
+    config: &Config,
+) -> Result<Answered> {
+    match protect::check_unprotected(arrived, route).await {
+        Ok(body) => pass(arrived, body.map(Into::into), env, config).await,
+        Err(refusal) => refusal.answer().map(Answered::Gate),
+    }
+}
+
+/// The body as it comes.
+fn stream(arrived: &Arrived) -> Option<JsValue> {
+    arrived.request.inner().body().map(Into::into)
 }
 
 async fn pass(
@@ -125,4 +154,8 @@ async fn pass(
     proxy::pass(arrived, body, env, config)
         .await
         .map(Answered::Origin)
+}
+
+fn problem(problem: Problem) -> Result<Answered> {
+    answer::problem(&problem).map(Answered::Gate)
 }

@@ -19,6 +19,7 @@ mod arrived;
 mod bearer;
 mod body;
 mod breaker;
+mod caller;
 mod config;
 mod cors;
 mod courier;
@@ -27,13 +28,17 @@ mod endpoints;
 mod errand;
 mod gate;
 mod headers;
+mod jwt;
 mod log;
+mod loops;
 mod message;
 mod observe;
 mod origins;
 mod pace;
 mod protect;
 mod proxy;
+mod random;
+mod refusal;
 mod shard;
 mod shards;
 mod store;
@@ -54,7 +59,7 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
         Ok(config) => config,
         Err(error) => {
             log::error("configuration").detail(error).write();
-            return answer::misconfigured();
+            return cors::open_unconfigured(answer::misconfigured()?, &request, &env);
         }
     };
     match message::open(request.headers(), &config)? {

@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::desk::message::Event;
 use crate::message::{self, Completion, Observed, Reply, ToShard};
 use crate::protect::{self, Checked};
+use crate::refusal::Refusal;
 use crate::shards::{self, ShardRequest, within};
 use crate::{body, log, proxy, tally, wire};
 
@@ -147,10 +148,11 @@ impl Watcher {
             operation: None,
             attempt: None,
         };
-        let (operation, request) = match protect::check(&self.copy, route, config).await? {
-            Checked::Claim(operation, request) => (operation, request),
-            Checked::Problem(problem) => return Ok(without_record(problem.code.as_str())),
-            Checked::Unkeyed(_) => return Ok(without_record("passed")),
+        let (operation, request) = match protect::check(&self.copy, route, config).await {
+            Ok(Checked::Claim(operation, request)) => (operation, request),
+            Ok(Checked::Unkeyed(_)) => return Ok(without_record("passed")),
+            Err(Refusal::Problem(problem)) => return Ok(without_record(problem.code.as_str())),
+            Err(Refusal::Fault(error)) => return Err(error),
         };
         let ToShard::Claim(mut claim) = message::read(&request.headers)? else {
             return Err(Error::from("a check that made no claim"));
@@ -168,7 +170,7 @@ impl Watcher {
 
     async fn tell(&self, operation: &Identity, message: &ToShard) -> Result<Observed> {
         let name = format!("observed-{}", operation.shard());
-        let stub = shards::object(&self.env, &self.config, &name)?;
+        let stub = shards::object(&self.env, &self.config, "SHARDS", &name)?;
         let request = ShardRequest::message(message)?.build()?;
         let called = within(STORE_DEADLINE_MS, wire::call(stub.into_rpc(), &request)).await;
         match called {

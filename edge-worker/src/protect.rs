@@ -4,17 +4,19 @@
 
 use js_sys::{ArrayBuffer, Uint8Array};
 use oncegate_core::fingerprint::{Fingerprint, Parts};
-use oncegate_core::header;
 use oncegate_core::identity::Identity;
-use oncegate_core::key::Key;
+use oncegate_core::key::{Key, KeyKind};
+use oncegate_core::policy::overrides::{body_overrides, may_override};
 use oncegate_core::policy::{Asked, Route};
 use oncegate_core::problem::{Code, Problem};
 use worker::Result;
 
 use crate::arrived::Arrived;
 use crate::body::{self, BodyFault};
+use crate::caller::Caller;
 use crate::config::Config;
 use crate::message::{self, Claim, ToShard};
+use crate::refusal::Refusal;
 use crate::shards::ShardRequest;
 use crate::{breaker, headers};
 
@@ -22,7 +24,6 @@ use crate::{breaker, headers};
 pub(crate) enum Checked {
     /// The shard of this operation decides.
     Claim(Identity, ShardRequest),
-    Problem(Problem),
     /// The route's key is optional, and there is none. The body was read, so that one that was not
     /// sent whole is not executed here either.
     Unkeyed(Option<ArrayBuffer>),
@@ -33,59 +34,45 @@ pub(crate) enum Checked {
 const MOST_FIELDS: usize = 64;
 const LARGEST_FIELDS_BYTES: usize = 12 * 1024;
 
-/// How many requests may wait for one operation.
-const MAX_WAITERS: usize = 1_000;
-
-pub(crate) async fn check(arrived: &Arrived, route: &Route, config: &Config) -> Result<Checked> {
-    if headers::exceed(arrived.request.headers(), MOST_FIELDS, LARGEST_FIELDS_BYTES) {
-        let limit = format!("the limits are {MOST_FIELDS} fields and {LARGEST_FIELDS_BYTES} bytes");
-        return problem(Problem::new(Code::HeadersTooLarge).because(limit));
-    }
-    let body = match body::whole_request(&arrived.request, route.max_body_bytes).await {
-        Ok(body) => body,
-        Err(BodyFault::Incomplete) => return problem(Problem::new(Code::BodyIncomplete)),
-        Err(BodyFault::TooLarge) => {
-            let limit = format!("the limit is {} bytes", route.max_body_bytes);
-            return problem(Problem::new(Code::RequestTooLarge).because(limit));
-        }
-    };
+pub(crate) async fn check(
+    arrived: &Arrived,
+    route: &Route,
+    config: &Config,
+) -> Result<Checked, Refusal> {
+    let body = whole_body(arrived, route).await?;
     let content_type = arrived.header("content-type")?;
-    let read = route
-        .reads_body(&content_type)
-        .then(|| Uint8Array::new(&body).to_vec());
-    let header = arrived.request.headers().get(header::IDEMPOTENCY_KEY)?;
-    let asked = Asked {
-        header: header.as_deref(),
-        path: &arrived.raw_path,
-        query: arrived.url.query().unwrap_or_default(),
-        content_type: &content_type,
-        body: read.as_deref().unwrap_or_default(),
+    let looks = config
+        .policy
+        .looks_into(route, &arrived.raw_path, &content_type);
+    let read = (looks || route.reads_body(&content_type)).then(|| Uint8Array::new(&body).to_vec());
+    let bytes = read.as_deref().unwrap_or_default();
+    if looks {
+        refuse_override(arrived, &content_type, bytes)?;
+    }
+    let Some((key, kind)) = key(arrived, route, &content_type, bytes)? else {
+        return Ok(Checked::Unkeyed(not_empty(body)));
     };
-    let (key, kind) = match route.key(&asked) {
-        Ok(Some(key)) => key,
-        Ok(None) => return Ok(Checked::Unkeyed(not_empty(body))),
-        Err(fault) => return problem(Problem::from(&fault)),
-    };
+    let caller = Caller::of(arrived, route, config).await?;
     let said = read.and_then(|read| route.body_digest(&content_type, &read));
     let body_sha256 = match said {
         Some(digest) => digest,
         None => body::sha256(&body).await?,
     };
-    let operation = identity(arrived, config, route, &key);
+    let operation = caller.identity(config, route, &key);
     let claim = Claim {
-        scope: scope(arrived).to_owned(),
-        max_waiters: MAX_WAITERS,
+        scope: caller.scope.clone(),
+        max_waiters: route.max_waiters as usize,
         operation: operation.reference(),
         key: key.to_header(),
         kind,
-        principal: None,
+        principal: caller.principal,
         fingerprint: fingerprint(arrived, &content_type, body_sha256)?,
-        unreachable: breaker::is_unreachable(config.origins.of_path(arrived.url.path())).await,
+        unreachable: is_unreachable(route, config).await,
         terms: route.terms.clone(),
         wait_ms: route.wait_ms,
         client_timeout_ms: route.client_timeout_ms,
     };
-    let headers = headers::towards_origin(arrived, true)?;
+    let headers = headers::towards_origin(arrived, true, config)?;
     message::attach(&headers, &ToShard::Claim(claim))?;
     let request = ShardRequest {
         path_and_query: arrived.path_and_query.clone(),
@@ -96,26 +83,88 @@ pub(crate) async fn check(arrived: &Arrived, route: &Route, config: &Config) -> 
     Ok(Checked::Claim(operation, request))
 }
 
-/// The identity of a key on a route: a client's key is the same on every route, a generated one is not.
-pub(crate) fn identity(arrived: &Arrived, config: &Config, route: &Route, key: &Key) -> Identity {
-    let secret = config.identity_secret.as_bytes();
-    let scope = scope(arrived);
-    match route.generates_key() {
-        true => Identity::of_generated(secret, scope, &route.name, key),
-        false => Identity::of_key(secret, scope, key),
-    }
+/// Whether a request that is not protected under its own method could ask for another one in its body
+/// (rule K5).
+pub(crate) fn may_hide_method(arrived: &Arrived) -> Result<bool> {
+    let has_body = arrived.request.inner().body().is_some();
+    Ok(has_body && may_override(&arrived.header("content-type")?))
 }
 
-/// The tenant: constant for the life of an operation, never the user.
-pub(crate) fn scope(arrived: &Arrived) -> &str {
-    arrived.url.authority()
+/// Reads the body of such a request. `route` protects its path under another method.
+pub(crate) async fn check_unprotected(
+    arrived: &Arrived,
+    route: &Route,
+) -> Result<Option<ArrayBuffer>, Refusal> {
+    let content_type = arrived.header("content-type")?;
+    let body = whole_body(arrived, route).await?;
+    refuse_override(arrived, &content_type, &Uint8Array::new(&body).to_vec())?;
+    Ok(not_empty(body))
+}
+
+async fn whole_body(arrived: &Arrived, route: &Route) -> Result<ArrayBuffer, Refusal> {
+    if headers::exceed(arrived.request.headers(), MOST_FIELDS, LARGEST_FIELDS_BYTES) {
+        let limit = format!("the limits are {MOST_FIELDS} fields and {LARGEST_FIELDS_BYTES} bytes");
+        return Err(Problem::new(Code::HeadersTooLarge).because(limit).into());
+    }
+    let body = body::whole_request(&arrived.request, route.max_body_bytes).await;
+    body.map_err(|fault| {
+        Refusal::from(match fault {
+            BodyFault::Incomplete => Problem::new(Code::BodyIncomplete),
+            BodyFault::TooLarge => {
+                let limit = format!("the limit is {} bytes", route.max_body_bytes);
+                Problem::new(Code::RequestTooLarge).because(limit)
+            }
+        })
+    })
+}
+
+/// Refuses a body that asks an origin to read another method. One that is coded cannot be read here, and
+/// may be by the origin.
+fn refuse_override(arrived: &Arrived, content_type: &str, body: &[u8]) -> Result<(), Refusal> {
+    let coding = arrived.header("content-encoding")?;
+    let is_coded = !matches!(coding.as_str(), "" | "identity");
+    let reason = match is_coded {
+        true => "a field in a coded body could stand for another method",
+        false if body_overrides(content_type, body) => "a field stands for another method",
+        false => return Ok(()),
+    };
+    Err(Problem::new(Code::PathNotCanonical).because(reason).into())
+}
+
+fn key(
+    arrived: &Arrived,
+    route: &Route,
+    content_type: &str,
+    body: &[u8],
+) -> Result<Option<(Key, KeyKind)>, Refusal> {
+    let carried = arrived.headers_of(route.key_headers())?;
+    let headers: Vec<(&str, &str)> = carried
+        .iter()
+        .map(|(name, value)| (*name, &**value))
+        .collect();
+    let asked = Asked {
+        headers: &headers,
+        path: &arrived.raw_path,
+        query: arrived.url.query().unwrap_or_default(),
+        content_type,
+        body,
+    };
+    Ok(route.key(&asked).map_err(|fault| Problem::from(&fault))?)
+}
+
+async fn is_unreachable(route: &Route, config: &Config) -> bool {
+    match config.origins.of_route(route) {
+        Ok(origin) => breaker::is_unreachable(origin).await,
+        // Checked at the start: a route has one origin.
+        Err(_) => false,
+    }
 }
 
 fn fingerprint(
     arrived: &Arrived,
     content_type: &str,
     body_sha256: [u8; 32],
-) -> Result<Fingerprint> {
+) -> Result<Fingerprint, Refusal> {
     Ok(Fingerprint::of(&Parts {
         method: arrived.method.as_ref(),
         path_and_query: &arrived.path_and_query,
@@ -123,10 +172,6 @@ fn fingerprint(
         content_encoding: &arrived.header("content-encoding")?,
         body_sha256,
     }))
-}
-
-fn problem(problem: Problem) -> Result<Checked> {
-    Ok(Checked::Problem(problem))
 }
 
 fn not_empty(body: ArrayBuffer) -> Option<ArrayBuffer> {

@@ -10,8 +10,11 @@ use oncegate_core::identity::Identity;
 use oncegate_core::metrics::ShardCall;
 use oncegate_core::policy::STORE_DEADLINE_MS;
 use oncegate_core::problem::{Code, Problem};
-use wasm_bindgen::JsValue;
-use worker::{Delay, Env, Error, Headers, Method, Request, Response, Result, Stub};
+use wasm_bindgen::prelude::*;
+use worker::{
+    Delay, Env, EnvBinding, Error, Headers, Method, ObjectNamespace, Request, Response, Result,
+    Stub,
+};
 
 use crate::config::Config;
 use crate::message::{self, ToShard};
@@ -129,16 +132,35 @@ fn is_fault(response: &Response) -> bool {
 
 /// The object that holds `operation`.
 pub(crate) fn stub(env: &Env, config: &Config, operation: &Identity) -> Result<Stub> {
-    object(env, config, &format!("shard-{}", operation.shard()))
+    let name = format!("shard-{}", operation.shard());
+    object(env, config, "SHARDS", &name)
 }
 
-/// The shard with this name.
-pub(crate) fn object(env: &Env, config: &Config, name: &str) -> Result<Stub> {
-    let shards = env.durable_object("SHARDS")?;
+/// An object, where the configuration wants it.
+pub(crate) fn object(env: &Env, config: &Config, binding: &str, name: &str) -> Result<Stub> {
+    let objects = match &config.jurisdiction {
+        Some(jurisdiction) => within_jurisdiction(env, binding, jurisdiction)?,
+        None => env.durable_object(binding)?,
+    };
     match &config.location_hint {
-        Some(hint) => shards.get_by_name_with_location_hint(name, hint),
-        None => shards.get_by_name(name),
+        Some(hint) => objects.get_by_name_with_location_hint(name, hint),
+        None => objects.get_by_name(name),
     }
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// What worker 0.8.7 does not say of its namespaces.
+    type Namespace;
+
+    #[wasm_bindgen(method, catch)]
+    fn jurisdiction(this: &Namespace, name: &str) -> std::result::Result<JsValue, JsValue>;
+}
+
+/// The objects of a binding that stay within a jurisdiction.
+pub(crate) fn within_jurisdiction(env: &Env, binding: &str, name: &str) -> Result<ObjectNamespace> {
+    let namespace: Namespace = Reflect::get(env, &binding.into())?.unchecked_into();
+    ObjectNamespace::get(namespace.jurisdiction(name)?)
 }
 
 /// Waits for `future` at most `limit_ms`.

@@ -3,29 +3,40 @@
 //! The policy is read once, when the gate starts; a policy that could be misread does not start.
 //! Every error names the route and the field.
 
+mod answers;
+mod ask;
+mod config;
+mod content_type;
 mod error;
+mod fingerprint;
+mod names;
 mod origins;
+mod outcome;
+pub mod overrides;
 mod path;
 mod route;
 mod source;
+mod tenant;
+mod times;
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+pub use self::answers::{Answers, LARGEST_STORED_BYTES};
+pub use self::ask::{Ask, AskConfig};
+pub use self::config::{InFlight, KeyUse, Mode, RouteConfig, Store};
+use self::content_type::is_json;
 use self::error::Fault;
 pub use self::error::PolicyError;
+pub use self::fingerprint::FingerprintMode;
 pub use self::origins::{OriginConfig, Origins, Place};
-use self::path::canonical;
-pub use self::route::{HARD_TIMEOUT_MS, KeyUse, OWN_PREFIX, Route, RouteConfig, STORE_DEADLINE_MS};
-pub use self::source::{Asked, FingerprintMode, KeyFault, KeyFrom, MissingKey};
-
-/// Headers with which a client asks an origin to read another method than the request's.
-pub const METHOD_OVERRIDE_HEADERS: [&str; 3] = [
-    "x-http-method-override",
-    "x-method-override",
-    "x-http-method",
-];
+pub use self::outcome::{Otherwise, OutcomeConfig, Value};
+use self::path::{Readings, canonical};
+pub use self::route::{OWN_PREFIX, Route};
+pub use self::source::{Asked, KeyFault, KeyFrom, MissingKey, named_key};
+pub use self::tenant::{Attribute, BindConfig, Scope, ScopeConfig, ValueFault};
+pub use self::times::{HARD_TIMEOUT_MS, STORE_DEADLINE_MS};
 
 /// The routes of a gate.
 #[derive(Clone, Debug)]
@@ -37,8 +48,10 @@ pub struct Policy {
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a shell must handle every case")]
 pub enum Match<'a> {
-    /// A lenient origin might read the path as a protected one (rule K5).
-    NotCanonical,
+    /// A lenient origin might read the path, or the method, as one that this route protects (rule K5).
+    NotCanonical(&'a Route),
+    /// Not protected under its own method; under another one it is, by this route.
+    OtherMethod(&'a Route),
     /// Protected.
     Protected(&'a Route),
     /// Not protected.
@@ -46,27 +59,22 @@ pub enum Match<'a> {
 }
 
 impl Policy {
-    /// Checks the routes, each and against each other.
+    /// Checks the routes, each and against each other. `has_tokens` says that tokens are verified, so
+    /// that claims can be used.
     ///
     /// # Errors
     ///
     /// [`PolicyError`] names the route and the field.
-    pub fn new(routes: Vec<RouteConfig>) -> Result<Self, PolicyError> {
-        let routes = routes
-            .into_iter()
-            .map(Route::new)
-            .collect::<Result<Vec<_>, _>>()?;
+    pub fn new(routes: &[RouteConfig], has_tokens: bool) -> Result<Self, PolicyError> {
+        let routes = routes.iter().map(|route| Route::new(route, has_tokens));
+        let routes = routes.collect::<Result<Vec<_>, _>>()?;
         if routes.is_empty() {
             let reason = "are missing; without one, every request passes unprotected";
             return Err(Fault::new("routes", reason).at(String::new()));
         }
         for (index, route) in routes.iter().enumerate() {
-            if let Some(earlier) = routes[..index]
-                .iter()
-                .find(|earlier| earlier.overlaps(route))
-            {
-                let reason = format!("matches requests that route '{}' matches too", earlier.name);
-                return Err(Fault::new("path", reason).at(route.place()));
+            for earlier in &routes[..index] {
+                check_pair(earlier, route).map_err(|fault| fault.at(route.place()))?;
             }
         }
         Ok(Self { routes })
@@ -87,23 +95,50 @@ impl Policy {
     }
 
     /// Finds the route of a request. `path` is as received, without the query; `overridden` says
-    /// that the request carries one of [`METHOD_OVERRIDE_HEADERS`].
+    /// that a header field or the query asks for another method.
     pub fn find(&self, method: &str, path: &str, overridden: bool) -> Match<'_> {
-        let takes = |route: &Route| overridden || route.methods.iter().any(|known| known == method);
-        let mut routes = self.routes.iter().filter(|route| takes(route));
-        if overridden || canonical(path) != path {
-            return match routes.any(|route| route.pattern.may_match(path)) {
-                true => Match::NotCanonical,
-                false => Match::Unprotected,
-            };
+        let routes = || self.routes.iter();
+        let readings = Readings::of(path);
+        let may_match = |route: &&Route| route.pattern.may_match(&readings);
+        let takes = |route: &&Route| overridden || route.takes(method);
+        match routes().filter(takes).find(may_match) {
+            Some(route)
+                if !overridden && route.pattern.matches(path) && canonical(path) == path =>
+            {
+                Match::Protected(route)
+            }
+            Some(route) => Match::NotCanonical(route),
+            None => match routes().find(may_match) {
+                Some(route) => Match::OtherMethod(route),
+                None => Match::Unprotected,
+            },
         }
-        match routes.find(|route| route.pattern.may_match(path)) {
-            Some(route) if route.pattern.matches(path) => Match::Protected(route),
-            Some(_) => Match::NotCanonical,
-            None => Match::Unprotected,
+    }
+
+    /// Whether a body of this type has to be looked into for a field that overrides the method. A form
+    /// always; JSON, which is seldom read so, only where another route protects the path as well.
+    pub fn looks_into(&self, route: &Route, path: &str, content_type: &str) -> bool {
+        if !overrides::may_override(content_type) {
+            return false;
         }
+        let readings = Readings::of(path);
+        let mut others = self.routes.iter().filter(|other| other.name != route.name);
+        !is_json(content_type) || others.any(|other| other.pattern.may_match(&readings))
     }
 }
 
+fn check_pair(earlier: &Route, route: &Route) -> Result<(), Fault> {
+    if earlier.name == route.name {
+        return Err(Fault::new("name", "is an earlier route's"));
+    }
+    if earlier.overlaps(route) {
+        let reason = format!("matches requests that route '{}' matches too", earlier.name);
+        return Err(Fault::new("path", reason));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod settings_tests;
 #[cfg(test)]
 mod tests;

@@ -74,6 +74,11 @@ impl Origins {
         entry.map_or(&self.default, |(_, place)| place)
     }
 
+    /// The origin of what no entry matches.
+    pub fn default_place(&self) -> &Place {
+        &self.default
+    }
+
     /// The origin of every path of a route.
     ///
     /// # Errors

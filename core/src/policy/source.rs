@@ -1,16 +1,23 @@
-//! Where a route's key comes from (rule K2), and how its bodies are compared (rule K3).
+//! Where a route's key comes from (rules K1, K2).
 
+use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
 use serde::Deserialize;
 
+use super::config::{KeyUse, RouteConfig};
+use super::content_type::is_form;
+use super::error::Fault;
+use super::names::header_name;
 use super::path::Pattern;
-use super::route::{KeyUse, Route};
+use super::route::Route;
 use crate::body::multipart::{self, Boundary};
 use crate::body::pointer::{Pointer, key_value};
-use crate::body::{KeySourceError, KeyText, canonical, form};
+use crate::body::{KeySourceError, KeyText, form};
+use crate::header::IDEMPOTENCY_KEY;
 use crate::key::{Key, KeyError, KeyKind};
 
 /// Where a generated key is taken from, as written in the configuration: `{ json = "/order/no" }`.
@@ -31,18 +38,6 @@ pub enum KeyFrom {
     Query(String),
 }
 
-/// How bodies are compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[expect(clippy::exhaustive_enums, reason = "the contract's list")]
-pub enum FingerprintMode {
-    /// JSON by what it says: order of members, white space and spelling of numbers do not count.
-    Json,
-    /// Byte by byte.
-    #[default]
-    Raw,
-}
-
 /// What a request offers to take a key from.
 #[derive(Clone, Copy, Debug)]
 #[expect(
@@ -50,8 +45,8 @@ pub enum FingerprintMode {
     reason = "a place left out must be a compile error"
 )]
 pub struct Asked<'a> {
-    /// The value of `Idempotency-Key`.
-    pub header: Option<&'a str>,
+    /// The fields of [`Route::key_headers`] that it has, by name and value.
+    pub headers: &'a [(&'a str, &'a str)],
     /// The path, as received.
     pub path: &'a str,
     /// The query, as received, without `?`.
@@ -66,7 +61,14 @@ pub struct Asked<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a shell must handle both")]
 pub enum KeyFault {
-    /// There is something, and it is no key.
+    /// Two header fields carry different keys.
+    Ambiguous {
+        /// The field with the first key.
+        one: String,
+        /// The field with the other key.
+        other: String,
+    },
+    /// There is something in this header field, or in the request, and it is no key.
     Invalid(KeyError),
     /// There is none where the route looks for it.
     Missing(MissingKey),
@@ -76,7 +78,7 @@ pub enum KeyFault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a shell must handle every case")]
 pub enum MissingKey {
-    /// The header is missing.
+    /// The header field is missing.
     Header,
     /// The key is a field of a form, and the body is no form.
     NoForm,
@@ -93,34 +95,30 @@ pub(super) enum KeySource {
     Query(String),
 }
 
-#[derive(Clone, Debug)]
-pub(super) enum BodyMode {
-    Json { ignore: Vec<Pointer> },
-    Raw,
-}
-
 impl KeySource {
     pub(super) fn new(
         key: KeyUse,
-        from: Option<KeyFrom>,
+        from: Option<&KeyFrom>,
         pattern: &Pattern,
-    ) -> Result<Self, String> {
-        match (key, from) {
+    ) -> Result<Self, Fault> {
+        let error = |reason: &str| Err(Fault::new("key_from", reason));
+        match (key, from.cloned()) {
             (KeyUse::Generated, None) => {
-                Err("is missing; a generated key comes from json, form, path or query".into())
+                error("is missing; a generated key comes from json, form, path or query")
             }
             (KeyUse::Generated, Some(KeyFrom::Form(name))) => Ok(Self::Form(name)),
-            (KeyUse::Generated, Some(KeyFrom::Json(pointer))) => Pointer::parse(&pointer)
-                .map(Self::Json)
-                .map_err(|error| error.to_string()),
+            (KeyUse::Generated, Some(KeyFrom::Json(pointer))) => match Pointer::parse(&pointer) {
+                Ok(pointer) => Ok(Self::Json(pointer)),
+                Err(reason) => error(&reason.to_string()),
+            },
             (KeyUse::Generated, Some(KeyFrom::Path(name))) if pattern.has(&name) => {
                 Ok(Self::Path(name))
             }
             (KeyUse::Generated, Some(KeyFrom::Path(_))) => {
-                Err("names a segment that the path does not have".into())
+                error("names a segment that the path does not have")
             }
             (KeyUse::Generated, Some(KeyFrom::Query(name))) => Ok(Self::Query(name)),
-            (_, Some(_)) => Err("goes with key = \"generated\"".into()),
+            (_, Some(_)) => error("goes with key = \"generated\""),
             (_, None) => Ok(Self::Header {
                 required: key == KeyUse::Required,
             }),
@@ -128,27 +126,29 @@ impl KeySource {
     }
 }
 
-impl BodyMode {
-    pub(super) fn new(mode: FingerprintMode, ignore: &[String]) -> Result<Self, String> {
-        let pointers = ignore.iter().map(|pointer| Pointer::parse(pointer));
-        let ignore = pointers
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| error.to_string())?;
-        match mode {
-            FingerprintMode::Json => Ok(Self::Json { ignore }),
-            FingerprintMode::Raw if ignore.is_empty() => Ok(Self::Raw),
-            FingerprintMode::Raw => Err("goes with fingerprint = \"json\"".into()),
-        }
+/// The header fields that may carry the key.
+pub(super) fn key_headers(config: &RouteConfig) -> Result<Vec<String>, Fault> {
+    let error = |reason| Fault::new("key_headers", reason);
+    let Some(names) = &config.key_headers else {
+        return Ok(vec![IDEMPOTENCY_KEY.to_owned()]);
+    };
+    if config.key == KeyUse::Generated {
+        return Err(error("have no effect with key = \"generated\""));
+    }
+    let names: Result<Vec<String>, _> = names.iter().map(|name| header_name(name)).collect();
+    let names = names.map_err(error)?;
+    let is_twice = |(index, name): (usize, &String)| names[..index].contains(name);
+    match names.is_empty() || names.iter().enumerate().any(is_twice) {
+        true => Err(error("are empty, or name a header field twice")),
+        false => Ok(names),
     }
 }
 
 impl Route {
-    /// Whether a decision needs to see the bytes of a body of this type. If not, a digest that the
-    /// platform makes of them is enough.
-    pub fn reads_body(&self, content_type: &str) -> bool {
-        matches!(self.key, KeySource::Form(_) | KeySource::Json(_))
-            || is_multipart(content_type)
-            || (matches!(self.body, BodyMode::Json { .. }) && is_json(content_type))
+    /// The header fields that may carry the key, in lower case. Of a generated key, the one in which
+    /// look-ups name it.
+    pub fn key_headers(&self) -> &[String] {
+        &self.key_headers
     }
 
     /// Whether a request without a key passes unprotected.
@@ -168,8 +168,8 @@ impl Route {
     /// [`KeyFault`] says what is missing or wrong, and where.
     pub fn key(&self, asked: &Asked<'_>) -> Result<Option<(Key, KeyKind)>, KeyFault> {
         if let KeySource::Header { required } = self.key {
-            return match asked.header {
-                Some(value) => Ok(Some((Key::parse(value)?, KeyKind::Client))),
+            return match named_key(asked.headers)? {
+                Some(key) => Ok(Some((key, KeyKind::Client))),
                 None if required => Err(KeyFault::Missing(MissingKey::Header)),
                 None => Ok(None),
             };
@@ -194,36 +194,29 @@ impl Route {
             KeySource::Query(name) => form::field(asked.query.as_bytes(), name)?,
         })
     }
+}
 
-    /// The digest of what a body says; `None` where only its bytes count.
-    pub fn body_digest(&self, content_type: &str, body: &[u8]) -> Option<[u8; 32]> {
-        if let Ok(boundary) = Boundary::parse(content_type) {
-            return multipart::digest(body, &boundary).ok();
-        }
-        match &self.body {
-            BodyMode::Json { ignore } if is_json(content_type) => {
-                canonical::digest(body, ignore).ok()
+/// The one key that these header fields carry, each in either spelling (rule K1).
+///
+/// # Errors
+///
+/// [`KeyFault`] if one of them carries no key, or two carry different ones.
+pub fn named_key(headers: &[(&str, &str)]) -> Result<Option<Key>, KeyFault> {
+    let mut found: Option<(&str, Key)> = None;
+    for (name, value) in headers {
+        let key = Key::parse(value)?;
+        match &found {
+            Some((one, known)) if *known != key => {
+                return Err(KeyFault::Ambiguous {
+                    one: (*one).to_owned(),
+                    other: (*name).to_owned(),
+                });
             }
-            _ => None,
+            Some(_) => {}
+            None => found = Some((name, key)),
         }
     }
-}
-
-fn media_type(content_type: &str) -> &str {
-    content_type.split(';').next().unwrap_or_default().trim()
-}
-
-fn is_form(content_type: &str) -> bool {
-    media_type(content_type).eq_ignore_ascii_case("application/x-www-form-urlencoded")
-}
-
-fn is_json(content_type: &str) -> bool {
-    let media_type = media_type(content_type).to_ascii_lowercase();
-    media_type == "application/json" || media_type.ends_with("+json")
-}
-
-fn is_multipart(content_type: &str) -> bool {
-    media_type(content_type).eq_ignore_ascii_case("multipart/form-data")
+    Ok(found.map(|(_, key)| key))
 }
 
 impl From<KeyError> for KeyFault {
@@ -247,6 +240,9 @@ impl From<KeySourceError> for MissingKey {
 impl fmt::Display for KeyFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Ambiguous { one, other } => {
+                write!(f, "{one} and {other} carry different keys")
+            }
             Self::Invalid(error) => error.fmt(f),
             Self::Missing(MissingKey::Header) => f.write_str("there is no Idempotency-Key header"),
             Self::Missing(MissingKey::NoForm) => {

@@ -6,30 +6,20 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::*;
 use crate::key::KeyKind;
-use crate::proof::Origin;
 
+/// A route with nothing but what has no default.
 pub(super) fn config(name: &str, method: &str, path: &str) -> RouteConfig {
-    RouteConfig {
-        name: name.into(),
-        methods: vec![method.into()],
-        path: path.into(),
-        key: KeyUse::Required,
-        key_from: None,
-        fingerprint: FingerprintMode::Raw,
-        fingerprint_ignore: vec![],
-        origin: Origin::Ledger,
-        wait_ms: None,
-        client_timeout_ms: None,
-        lease_ms: None,
-        result_ttl_s: None,
-        key_ttl_s: None,
-        ledger_retention_s: None,
-        max_body_bytes: None,
-    }
+    let json =
+        format!(r#"{{"name":"{name}","methods":["{method}"],"path":"{path}","origin":"ledger"}}"#);
+    serde_json::from_str(&json).unwrap()
 }
 
 pub(super) fn route(config: RouteConfig) -> Route {
-    Route::new(config).unwrap()
+    Route::new(&config, false).unwrap()
+}
+
+fn policy(routes: &[RouteConfig]) -> Policy {
+    Policy::new(routes, false).unwrap()
 }
 
 fn orders() -> RouteConfig {
@@ -38,12 +28,13 @@ fn orders() -> RouteConfig {
 
 #[track_caller]
 fn refuses(routes: Vec<RouteConfig>, message: &str) {
-    assert_eq!(Policy::new(routes).unwrap_err().to_string(), message);
+    let error = Policy::new(&routes, false).unwrap_err();
+    assert_eq!(error.to_string(), message);
 }
 
 #[test]
 fn k5_a_path_that_matches_only_in_canonical_form_is_refused() {
-    let policy = Policy::new(vec![orders()]).unwrap();
+    let policy = policy(&[orders()]);
     assert!(matches!(
         policy.find("POST", "/orders", false),
         Match::Protected(_)
@@ -56,13 +47,13 @@ fn k5_a_path_that_matches_only_in_canonical_form_is_refused() {
         "/orders;a",
     ] {
         assert!(
-            matches!(policy.find("POST", path, false), Match::NotCanonical),
+            matches!(policy.find("POST", path, false), Match::NotCanonical(_)),
             "{path}"
         );
     }
     assert!(matches!(
         policy.find("GET", "/orders", false),
-        Match::Unprotected
+        Match::OtherMethod(_)
     ));
     assert!(matches!(
         policy.find("POST", "/orders/1", false),
@@ -71,16 +62,113 @@ fn k5_a_path_that_matches_only_in_canonical_form_is_refused() {
 }
 
 #[test]
+fn k5_a_path_is_known_under_its_other_methods() {
+    let routes = [
+        orders(),
+        config("pay", "PUT", "/pay/:id"),
+        config("void", "DELETE", "/pay/:id"),
+    ];
+    let policy = policy(&routes);
+    match policy.find("POST", "/pay/1", false) {
+        Match::OtherMethod(route) => assert_eq!(route.name, "pay"),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(
+        policy.find("POST", "/PAY/1/", false),
+        Match::OtherMethod(_)
+    ));
+    let [orders, pay] = ["orders", "pay"].map(|name| policy.route(Some(name)).unwrap());
+    assert!(policy.looks_into(pay, "/pay/1", "application/json"));
+    assert!(!policy.looks_into(orders, "/orders", "application/json"));
+    let form = "application/x-www-form-urlencoded";
+    assert!(policy.looks_into(orders, "/orders", form));
+    assert!(!policy.looks_into(pay, "/pay/1", "text/plain"));
+}
+
+#[test]
+fn k5_a_path_whose_case_counts() {
+    let sensitive = RouteConfig {
+        case_sensitive_path: true,
+        ..orders()
+    };
+    let policy = policy(&[sensitive, config("other", "POST", "/other")]);
+    assert!(matches!(
+        policy.find("POST", "/Orders", false),
+        Match::Unprotected
+    ));
+    assert!(matches!(
+        policy.find("POST", "/orders/", false),
+        Match::NotCanonical(_)
+    ));
+    assert!(matches!(
+        policy.find("POST", "/Other", false),
+        Match::NotCanonical(_)
+    ));
+}
+
+#[test]
+fn k1_further_header_fields_carry_one_key() {
+    let further = RouteConfig {
+        key_headers: Some(vec!["Idempotency-Key".into(), "X-Request-Id".into()]),
+        ..orders()
+    };
+    let route = route(further);
+    assert_eq!(route.key_headers(), ["idempotency-key", "x-request-id"]);
+    let key = |headers: &[(&str, &str)]| match route.key(&Asked { headers, ..NOTHING }) {
+        Ok(key) => Ok(key.unwrap().0.as_str().to_string()),
+        Err(fault) => Err(fault.to_string()),
+    };
+    let (one, other) = ("idempotency-key", "x-request-id");
+    assert_eq!(key(&[(other, "k")]).as_deref(), Ok("k"));
+    assert_eq!(key(&[(one, "k"), (other, "\"k\";a=1")]).as_deref(), Ok("k"));
+    assert_eq!(
+        key(&[(one, "k"), (other, "l")]).unwrap_err(),
+        "idempotency-key and x-request-id carry different keys"
+    );
+    assert!(key(&[(one, "k"), (other, "k, l")]).is_err());
+}
+
+#[test]
+fn k1_names_of_key_header_fields_make_sense() {
+    let named = |names: &[&str]| RouteConfig {
+        key_headers: Some(names.iter().map(|name| (*name).into()).collect()),
+        ..orders()
+    };
+    let reserved = "route 'orders': key_headers names a header field that is of one connection or the gate's own";
+    refuses(vec![named(&["Oncegate-Attempt"])], reserved);
+    refuses(vec![named(&["Connection"])], reserved);
+    refuses(
+        vec![named(&["a b"])],
+        "route 'orders': key_headers names what is no header field",
+    );
+    refuses(
+        vec![named(&["Idempotency_Key"])],
+        "route 'orders': key_headers names a header field with '_', which proxies and origins drop or misread",
+    );
+    let empty = "route 'orders': key_headers are empty, or name a header field twice";
+    refuses(vec![named(&[])], empty);
+    refuses(vec![named(&["A", "a"])], empty);
+    let generated = RouteConfig {
+        key_headers: named(&["A"]).key_headers,
+        ..generated(KeyFrom::Query("no".into()), "/pay")
+    };
+    refuses(
+        vec![generated],
+        "route 'pay': key_headers have no effect with key = \"generated\"",
+    );
+}
+
+#[test]
 fn k5_a_method_override_on_a_protected_path_is_refused() {
-    let policy = Policy::new(vec![orders()]).unwrap();
+    let policy = policy(&[orders()]);
     for method in ["GET", "POST", "PUT"] {
         assert!(matches!(
             policy.find(method, "/orders", true),
-            Match::NotCanonical
+            Match::NotCanonical(_)
         ));
         assert!(matches!(
             policy.find(method, "/orders/", true),
-            Match::NotCanonical
+            Match::NotCanonical(_)
         ));
     }
     assert!(matches!(
@@ -107,7 +195,7 @@ fn t1_t2_the_times_have_an_order() {
     );
     refuses(
         vec![RouteConfig {
-            result_ttl_s: Some(8 * route::DAY_S),
+            result_ttl_s: Some(8 * times::DAY_S),
             ..orders()
         }],
         "route 'orders': result_ttl_s is longer than key_ttl_s",
@@ -118,7 +206,7 @@ fn t1_t2_the_times_have_an_order() {
 fn l9_the_ledger_remembers_longer_than_the_gate() {
     refuses(
         vec![RouteConfig {
-            ledger_retention_s: Some(13 * route::DAY_S),
+            ledger_retention_s: Some(13 * times::DAY_S),
             ..orders()
         }],
         "route 'orders': ledger_retention_s must be at least twice key_ttl_s",
@@ -127,10 +215,10 @@ fn l9_the_ledger_remembers_longer_than_the_gate() {
 
 #[test]
 fn a_route_is_found_by_its_name_or_by_being_the_only_one() {
-    let one = Policy::new(vec![orders()]).unwrap();
+    let one = policy(&[orders()]);
     assert!(one.route(None).is_some() && one.route(Some("orders")).is_some());
     assert!(one.route(Some("order")).is_none());
-    let two = Policy::new(vec![orders(), config("b", "PUT", "/b")]).unwrap();
+    let two = policy(&[orders(), config("b", "PUT", "/b")]);
     assert!(two.route(None).is_none() && two.route(Some("b")).is_some());
 }
 
@@ -152,10 +240,10 @@ fn errors_name_route_and_field() {
         "route 'two': path matches requests that route 'one' matches too",
     );
     assert!(
-        Policy::new(vec![
-            config("one", "POST", "/a"),
-            config("two", "PUT", "/a")
-        ])
+        Policy::new(
+            &[config("one", "POST", "/a"), config("two", "PUT", "/a")],
+            false
+        )
         .is_ok()
     );
 }
@@ -169,7 +257,7 @@ fn generated(from: KeyFrom, path: &str) -> RouteConfig {
 }
 
 const NOTHING: Asked<'_> = Asked {
-    header: None,
+    headers: &[],
     path: "/pay",
     query: "",
     content_type: "application/json",
@@ -178,7 +266,7 @@ const NOTHING: Asked<'_> = Asked {
 
 #[track_caller]
 fn key_of(from: KeyFrom, path: &str, asked: Asked<'_>) -> Result<String, String> {
-    let policy = Policy::new(vec![generated(from, path)]).unwrap();
+    let policy = policy(&[generated(from, path)]);
     match policy.route(None).unwrap().key(&asked) {
         Ok(Some((key, kind))) => {
             assert_eq!(kind, KeyKind::Generated);
@@ -264,22 +352,19 @@ fn k2_a_request_without_its_generated_key_is_refused_with_the_reason() {
 
 #[test]
 fn k2_a_key_in_the_header_is_the_clients() {
-    let policy = Policy::new(vec![orders()]).unwrap();
+    let policy = policy(&[orders()]);
     let route = policy.route(None).unwrap();
-    let asked = |header| route.key(&Asked { header, ..NOTHING });
-    let (key, kind) = asked(Some("k")).unwrap().unwrap();
+    let asked = |headers| route.key(&Asked { headers, ..NOTHING });
+    let (key, kind) = asked(&[("idempotency-key", "k")]).unwrap().unwrap();
     assert_eq!((key.as_str(), kind), ("k", KeyKind::Client));
-    assert!(matches!(asked(None), Err(KeyFault::Missing(_))));
-    assert!(matches!(asked(Some("a, b")), Err(KeyFault::Invalid(_))));
+    assert!(matches!(asked(&[]), Err(KeyFault::Missing(_))));
+    let list = &[("idempotency-key", "a, b")];
+    assert!(matches!(asked(list), Err(KeyFault::Invalid(_))));
     let optional = RouteConfig {
         key: KeyUse::Optional,
         ..orders()
     };
-    let policy = Policy::new(vec![optional]).unwrap();
-    assert!(matches!(
-        policy.route(None).unwrap().key(&NOTHING),
-        Ok(None)
-    ));
+    assert!(matches!(self::route(optional).key(&NOTHING), Ok(None)));
 }
 
 #[test]
@@ -302,7 +387,8 @@ fn k2_where_the_key_comes_from_must_make_sense() {
         vec![generated(KeyFrom::Path("no".into()), "/pay/:id")],
         "route 'pay': key_from names a segment that the path does not have",
     );
-    assert!(Policy::new(vec![generated(KeyFrom::Json("no".into()), "/pay")]).is_err());
+    let pointer = generated(KeyFrom::Json("no".into()), "/pay");
+    assert!(Policy::new(&[pointer], false).is_err());
     refuses(
         vec![RouteConfig {
             fingerprint_ignore: vec!["/csrf".into()],
@@ -319,7 +405,7 @@ fn k3_json_bodies_are_compared_by_what_they_say() {
         fingerprint_ignore: vec!["/csrf".into()],
         ..orders()
     };
-    let policy = Policy::new(vec![json, config("raw", "POST", "/raw")]).unwrap();
+    let policy = policy(&[json, config("raw", "POST", "/raw")]);
     let [by_value, raw] = ["orders", "raw"].map(|name| policy.route(Some(name)).unwrap());
     let digest =
         |body: &str| by_value.body_digest("application/json; charset=utf-8", body.as_bytes());
@@ -335,7 +421,7 @@ fn k3_json_bodies_are_compared_by_what_they_say() {
 
 #[test]
 fn k3_multipart_bodies_are_compared_by_their_parts() {
-    let policy = Policy::new(vec![orders()]).unwrap();
+    let policy = policy(&[orders()]);
     let digest = |boundary: &str, value: &str| {
         let content_type = format!("multipart/form-data; boundary={boundary}");
         let body = format!(
@@ -359,7 +445,7 @@ fn a_policy_that_protects_nothing_does_not_start() {
     );
     for method in ["GET", "", "PURGE"] {
         assert!(
-            Policy::new(vec![config("o", method, "/a")]).is_err(),
+            Policy::new(&[config("o", method, "/a")], false).is_err(),
             "{method}"
         );
     }

@@ -7,7 +7,7 @@ use js_sys::ArrayBuffer;
 use oncegate_core::header;
 use oncegate_core::policy::HARD_TIMEOUT_MS;
 use oncegate_core::signature::Claims;
-use worker::{Date, Env, Headers, Request, Response, Result};
+use worker::{Date, Env, Error, Headers, Request, Response, Result};
 
 use super::keep::Keep;
 use super::passing::Passing;
@@ -59,8 +59,8 @@ pub(super) async fn send(
     let call = async {
         let body = body::whole_message(request).await?;
         let headers = origin_headers(request, dispatch, config)?;
-        let path = dispatch.path_and_query.split('?').next();
-        let origin = config.origins.of_path(path.unwrap_or_default());
+        let origin = config.origin_of(&dispatch.terms);
+        let origin = origin.ok_or_else(|| Error::from("its route is no more"))?;
         let url = origins::url(origin, &dispatch.path_and_query);
         let body = (body.byte_length() > 0).then(|| body.into());
         let request = wire::request(&url, request.method(), headers, body)?;

@@ -13,7 +13,7 @@ mod store;
 use worker::{Env, Error, Method, Request, RequestInit, Response, Result, Stub};
 
 use crate::config::Config;
-use crate::shards::within;
+use crate::shards::{object, within};
 use message::ToDesk;
 
 /// How long the Desk is waited for, in milliseconds.
@@ -41,9 +41,5 @@ pub(crate) async fn tell(env: &Env, config: &Config, message: &ToDesk) -> Result
 
 /// One object for the whole gate.
 fn stub(env: &Env, config: &Config) -> Result<Stub> {
-    let desks = env.durable_object("DESK")?;
-    match &config.location_hint {
-        Some(hint) => desks.get_by_name_with_location_hint("desk", hint),
-        None => desks.get_by_name("desk"),
-    }
+    object(env, config, "DESK", "desk")
 }

@@ -1,0 +1,21 @@
+//! What a `Content-Type` says of a body.
+
+use alloc::string::String;
+
+fn media_type(content_type: &str) -> String {
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.to_ascii_lowercase()
+}
+
+pub(super) fn is_form(content_type: &str) -> bool {
+    media_type(content_type) == "application/x-www-form-urlencoded"
+}
+
+pub(super) fn is_json(content_type: &str) -> bool {
+    let media_type = media_type(content_type);
+    media_type == "application/json" || media_type.ends_with("+json")
+}
+
+pub(super) fn is_multipart(content_type: &str) -> bool {
+    media_type(content_type) == "multipart/form-data"
+}
