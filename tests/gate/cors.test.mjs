@@ -11,7 +11,7 @@ let stack;
 let key;
 
 before(async () => {
-  stack = await startStack({ CORS_ORIGINS: JSON.stringify([PAGE]) });
+  stack = await startStack({ CORS_ORIGINS: JSON.stringify([PAGE]), replay_headers: '["X-Request-Cost"]' });
 });
 after(() => stack?.stop());
 beforeEach(() => {
@@ -33,9 +33,22 @@ test("p5 every answer about an operation can be read by a configured page", asyn
   for (const answer of answers) {
     assert.equal(allows(answer), PAGE);
     assert.match(answer.headers.get("vary"), /Origin/i);
-    for (const name of ["retry-after", "idempotency-status", "idempotency-replayed", "oncegate-operation"]) {
+    for (const name of ["retry-after", "idempotency-status", "idempotency-replayed", "oncegate-operation", "x-request-cost"]) {
       assert.ok(answer.headers.get("access-control-expose-headers").includes(name), name);
     }
+  }
+});
+
+test("p5 what is refused before anything is decided can be read as well", async () => {
+  const forbidden = { "x-http-method-override": "PUT", origin: PAGE };
+  const answers = [
+    await send(stack, key, order(), { headers: forbidden }),
+    await send(stack, key, "x".repeat(70_000), from(PAGE)),
+    await fetch(`${stack.gate}/.oncegate/v1/nothing`, from(PAGE)),
+  ];
+  assert.deepEqual(answers.map((answer) => answer.status), [400, 413, 404]);
+  for (const answer of answers) {
+    assert.equal(allows(answer), PAGE);
   }
 });
 

@@ -269,14 +269,14 @@ pub(crate) fn offline(command: &mut Command) {
     }
 }
 
-/// Waits until a server answers 200, as long as it lives.
+/// Waits until a server is up, as long as it lives.
 fn ready(mut process: Process, url: &str) -> Result<Process> {
     let (client, deadline) = (
         http::client(Duration::from_secs(2)),
         Instant::now() + STARTING,
     );
     loop {
-        if healthy(&client, url) {
+        if is_up(&client, url) {
             return Ok(process);
         }
         process.check_alive()?;
@@ -288,6 +288,12 @@ fn ready(mut process: Process, url: &str) -> Result<Process> {
         }
         sleep(POLL);
     }
+}
+
+/// A gate with settings that it cannot use is up as well: it says so to everybody, and its log says why.
+fn is_up(client: &Agent, url: &str) -> bool {
+    http::get(client, url)
+        .is_ok_and(|answer| answer.status == 200 || answer.json()["code"] == "gate_unavailable")
 }
 
 fn healthy(client: &Agent, url: &str) -> bool {

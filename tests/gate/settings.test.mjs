@@ -1,0 +1,58 @@
+// A gate whose settings are wrong protects nothing and passes nothing: it says so to everybody, and says what is wrong to its log only.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { startOrigin } from "../support/origin.mjs";
+import { call } from "../support/raw.mjs";
+import { startStack, until } from "../support/stack.mjs";
+
+const PAGE = "https://shop.example";
+let origin;
+
+before(async () => {
+  origin = await startOrigin();
+});
+after(() => origin?.stop());
+
+/** Starts a gate with these settings and gives what a page hears and what the log says. */
+async function startWith(settings) {
+  const stack = await startStack({ CORS_ORIGINS: JSON.stringify([PAGE]), ...settings }, origin);
+  try {
+    const answers = [];
+    for (const path of ["/orders", "/free", "/.oncegate/v1/health"]) {
+      answers.push(await call(stack.gate, path, { key: "k", headers: { origin: PAGE } }));
+    }
+    const log = await until(() => readFile(join(stack.folder, "gate.log"), "utf8"), (text) => text.includes("configuration:"));
+    return { answers, log };
+  } finally {
+    await stack.stop();
+  }
+}
+
+const route = (more) => `[{ name = "pay", methods = ["POST"], path = "/pay", origin = "none", ${more} }]`;
+
+for (const [what, settings, reason] of [
+  ["a setting that nobody knows", { ROUTES: route("lease = 1") }, /ROUTES: route 'pay': unknown field `lease`/],
+  ["times out of order", { wait_ms: 20_001 }, /ROUTES: route 'orders': wait_ms is longer than client_timeout_ms/],
+  ["a claim that nobody verifies", { ROUTES: route('bind = { claim = "sub" }') }, /route 'pay': bind is a claim, and nothing verifies tokens: set JWT/],
+  ["a key that verifies nothing", { JWT: '{ jwks = { keys = [] }, issuer = "i", audience = "a" }' }, /JWT: jwks has no key for RS256, ES256 or EdDSA/],
+  ["an origin behind a binding that is missing", { ORIGINS: '[{ path = "/a", service = "SHOP" }]' }, /ORIGINS: origin '\/a': there is no service binding SHOP/],
+  ["a route over two origins", { ORIGINS: '[{ path = "/pay/a", url = "http://a" }]', ROUTES: route("").replace("/pay", "/pay/:id") }, /ORIGINS: route 'pay': path is served by several origins/],
+  ["a jurisdiction that the platform does not have", { JURISDICTION: "eu" }, /JURISDICTION: 'eu': /],
+]) {
+  test(`p5 a gate with ${what} is unavailable, and a page can read that it is`, async () => {
+    const { answers, log } = await startWith(settings);
+    for (const { status, headers, bytes } of answers) {
+      assert.equal(status, 503);
+      assert.equal(headers["content-type"], "application/problem+json");
+      assert.equal(headers["access-control-allow-origin"], PAGE);
+      assert.match(headers["access-control-expose-headers"], /retry-after/);
+      assert.doesNotMatch(bytes.toString(), /ROUTES|JWT|ORIGINS|JURISDICTION/);
+    }
+    assert.match(log, reason);
+    assert.equal(origin.seen.length, 0);
+  });
+}
