@@ -166,14 +166,22 @@ test("the same session in another tenant is another operation", async () => {
     ["/invoice", token({ claims: { org: { id: "acme" } } }), token({ claims: { org: { id: "other" } } })],
   ]) {
     origin.clear();
+    key = randomUUID();
     const body = `{"no":"${key}"}`;
     const first = await ask(path, acme, { body });
     const second = await ask(path, other, { body });
     const again = await ask(path, acme, { body });
+    assert.deepEqual([first.status, second.status, again.status], [201, 201, 201], path);
     assert.deepEqual([first.says, second.says, again.says], ["executed", "executed", "replayed"], path);
     assert.notEqual(first.operation, second.operation);
     assert.equal(origin.seen.length, 2);
   }
+});
+
+test("a tenant is the same in a claim and in a header field", async () => {
+  assert.equal((await ask("/pay", token())).says, "executed");
+  const other = await ask("/order", { "x-tenant": "acme", "x-user": "ada" });
+  assert.deepEqual([other.status, other.body.code], [422, "key_reused"]);
 });
 
 test("a guessable key is of no use to another principal: no answer, no look-up, no cancellation", async () => {
