@@ -25,7 +25,7 @@ async function startWith(settings) {
     for (const path of ["/orders", "/free", "/.oncegate/v1/health"]) {
       answers.push(await call(stack.gate, path, { key: "k", headers: { origin: PAGE } }));
     }
-    const log = await until(() => readFile(join(stack.folder, "gate.log"), "utf8"), (text) => text.includes("configuration:"));
+    const log = await until(() => readFile(join(stack.folder, "gate.log"), "utf8"), (text) => text.includes('"configuration"'));
     return { answers, log };
   } finally {
     await stack.stop();
