@@ -4,6 +4,7 @@
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::*;
+use crate::outcome::Outcome;
 
 #[test]
 fn i5_a_record_of_an_unknown_version_is_an_error() {
@@ -50,6 +51,22 @@ fn i5_a_record_of_the_first_version_lives_on() {
     let stored = serde_json::to_string(&Stored::from(record.clone())).unwrap();
     assert!(stored.starts_with(r#"{"v":"2""#));
     assert_eq!(read(&stored).unwrap(), record);
+}
+
+#[test]
+fn l6_a_record_of_the_first_version_can_be_cancelled() {
+    let mut story = Story(read(V1).unwrap());
+    let hearing = Hearing {
+        asked_attempt: 3,
+        asked_ms: 9,
+        said: Outcome::Cancelled,
+        storable: false,
+        recorded: None,
+    };
+    let (kind, terms) = (KeyKind::Client, &terms(Origin::Ledger));
+    let heard = Operation::hear(Some(story.0), 9, kind, terms, None, hearing);
+    story.0 = heard.expect("the ledger's word counts").0;
+    assert_eq!(story.state(9), State::Cancelled);
 }
 
 #[test]
