@@ -37,7 +37,8 @@ pub(crate) struct Dispatch {
     pub(crate) key: KeyId,
     pub(crate) payload: Payload,
     pub(crate) attempt: u32,
-    pub(crate) owner: CallId,
+    /// Who waits for its answer; nobody, if the gate started it by itself.
+    pub(crate) owner: Option<CallId>,
     /// The instance of the shard that waits for the courier's answer.
     pub(crate) instance: u64,
 }
@@ -84,7 +85,7 @@ impl Couriers {
 
     fn start(&mut self, env: &mut Env, id: CourierId, dispatch: Dispatch) {
         let Dispatch { key, attempt, .. } = dispatch;
-        if dispatch.instance != env.instance {
+        if dispatch.instance != env.instances[key.shard()] {
             return env.note(format_args!(
                 "{id:?} of {key} never starts: the shard is replaced"
             ));
@@ -253,8 +254,10 @@ fn attempt_to_tell(env: &mut Env, id: CourierId, completion: Completion, pause_m
 }
 
 fn carry(env: &mut Env, dispatch: &Dispatch, carried: Carried) {
-    let carried = ShardEvent::Carried(dispatch.owner, dispatch.instance, carried);
-    env.after(1, Event::Shard(carried));
+    if let Some(owner) = dispatch.owner {
+        let carried = ShardEvent::Carried(owner, dispatch.instance, carried);
+        env.after(1, Event::Shard(carried));
+    }
 }
 
 fn response(env: &mut Env, reply: &Reply, view: &View) -> Response {

@@ -40,6 +40,8 @@ pub struct Hop {
     pub longest_delay_ms: u64,
     /// Something on the way answers with a bare status, in place of the real answer.
     pub bare_status: u32,
+    /// The request breaks off before its end.
+    pub truncate: u32,
 }
 
 /// Rates of other faults, per mille.
@@ -67,6 +69,10 @@ pub struct Rates {
     pub completion_late: u32,
     /// A courier dies on its way.
     pub courier_dies: u32,
+    /// The object that decides stops at a place where it awaits something.
+    pub crash: u32,
+    /// Somebody else asks under a key that he has seen.
+    pub stranger: u32,
 }
 
 /// One blow at one time.
@@ -79,12 +85,20 @@ pub enum Chaos {
     ClockJumps(i64),
     /// Every courier under way dies.
     CouriersDie,
-    /// The shard's instance is replaced: rows stay, memory goes.
+    /// The shards' instances are replaced: rows stay, memory goes.
     Evict,
+    /// A newer version of the gate is deployed, and writes; the old one runs on.
+    NewerVersion,
+    /// It is taken back.
+    NoNewerVersion,
     /// The origin's process starts.
     OriginStarts,
     /// The origin's process dies, with every transaction open.
     OriginStops,
+    /// The shards' instances are replaced, and do not know it: they stop when they next write.
+    Replace,
+    /// A span is over: what need not be kept is dropped with its table.
+    TurnTables,
 }
 
 impl Faults {

@@ -7,18 +7,19 @@
 //! The machines are the real ones: [`oncegate_core::attempt`] in every browser tab,
 //! [`oncegate_core::operation`] in the shard, [`oncegate_core::ledger`] in the origin. What the shells
 //! do around them (store, send, wait, wake) is modelled here after `sdk/src/flow.rs`,
-//! `edge-worker/src/shard.rs`, `edge-worker/src/courier.rs` and `origin/src/ledger.rs`. A
+//! `edge-worker/src/shard`, `edge-worker/src/courier` and `origin/src/ledger.rs`. A
 //! [`Witness`] sees the effects and everything that is said about them, and compares.
 //!
 //! | module | plays |
 //! | --- | --- |
 //! | `browser` | customers, their tabs and what they store |
 //! | `network` | both hops: loss, copies, delay, answers that break off |
-//! | `shard` | the object that decides, and what it loses when it is replaced |
+//! | `shard` | the objects that decide, and what they lose when they are replaced; the alarm; support |
 //! | `courier` | one attempt on its way to the origin, and its completion |
 //! | `origin` | the ledger over rows and transactions that interleave; the origin without one |
 //! | `world` | draws a world from a seed |
 //! | `story` | tells a world in prose |
+//! | `check` | small worlds, seen whole |
 
 mod browser;
 pub mod check;

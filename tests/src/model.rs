@@ -13,13 +13,19 @@ use oncegate_core::problem::{Code, Problem};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KeyId(pub(crate) u32);
 
+/// How many objects share the keys.
+pub(crate) const SHARDS: usize = 2;
+
 /// One hand-over to the origin, whatever its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CourierId(pub(crate) u64);
 
 /// One request that the gate has accepted and not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct CallId(pub(crate) u64);
+pub(crate) struct CallId {
+    pub(crate) number: u64,
+    pub(crate) shard: usize,
+}
 
 /// The card that is paid with; another card makes another payload.
 pub type Card = u8;
@@ -49,6 +55,8 @@ pub(crate) struct Call {
     pub(crate) ticket: Ticket,
     pub(crate) key: KeyId,
     pub(crate) payload: Payload,
+    /// Who sent it.
+    pub(crate) who: usize,
     /// How often the gate has taken it to the shard.
     pub(crate) tries: u32,
 }
@@ -92,6 +100,13 @@ pub(crate) struct Answered {
     pub(crate) http: u16,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) text: Option<Text>,
+}
+
+impl KeyId {
+    /// The object that has the key.
+    pub(crate) fn shard(self) -> usize {
+        usize::try_from(self.0).unwrap_or_default() % SHARDS
+    }
 }
 
 impl Payload {

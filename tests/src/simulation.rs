@@ -11,7 +11,7 @@ use crate::browser::{Browser, TabEvent};
 use crate::courier::Couriers;
 use crate::env::{Env, Event};
 use crate::faults::{Chaos, Faults};
-use crate::model::Card;
+use crate::model::{Card, SHARDS};
 use crate::origin::{Fate, Inquiry, Origin, OriginEvent};
 use crate::plant::Plant;
 use crate::shard::Shard;
@@ -24,6 +24,10 @@ const MOST_EVENTS: u64 = 50_000;
 /// time for which couriers listen, end before.
 const LEARN_WITHIN_MS: u64 = 60 * 60 * 1_000;
 
+/// How often support looks after what is in trouble.
+const SUPPORT_EVERY_MS: u64 = 11 * 60 * 1_000;
+const SUPPORT_ROUNDS: u64 = 5;
+
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// What is protected, and by what.
@@ -34,6 +38,12 @@ pub struct Settings {
     pub terms: Terms,
     /// Who makes the keys.
     pub kind: KeyKind,
+    /// Whether an operation is bound to who asked for it.
+    pub binds: bool,
+    /// Whether support settles what the gate cannot.
+    pub operator: bool,
+    /// Whether rows come back from storage as version 0.1 wrote them.
+    pub rows_are_old: bool,
     /// A bug, if there is to be one.
     pub plant: Option<Plant>,
 }
@@ -43,7 +53,7 @@ pub struct Simulation {
     seed: u64,
     env: Env,
     browser: Browser,
-    shard: Shard,
+    shards: [Shard; SHARDS],
     couriers: Couriers,
     origin: Origin,
     events: u64,
@@ -89,6 +99,9 @@ impl Settings {
                 rules: Rules::default(),
             },
             kind,
+            binds: false,
+            operator: false,
+            rows_are_old: false,
             plant: None,
         }
     }
@@ -97,11 +110,19 @@ impl Settings {
 impl Simulation {
     /// A world without customers.
     pub fn new(seed: u64, faults: Faults, settings: Settings) -> Self {
+        let mut env = Env::new(seed, faults, settings);
+        for round in 1..=if env.settings.operator {
+            SUPPORT_ROUNDS
+        } else {
+            0
+        } {
+            env.after(round * SUPPORT_EVERY_MS, Event::Operator);
+        }
         Self {
             seed,
-            env: Env::new(seed, faults, settings),
+            env,
             browser: Browser::default(),
-            shard: Shard::default(),
+            shards: std::array::from_fn(Shard::new),
             couriers: Couriers::default(),
             origin: Origin::new(),
             events: 0,
@@ -129,6 +150,11 @@ impl Simulation {
         self.env
             .queue
             .push(at_ms, Event::Tab(tab, TabEvent::Reload(card)));
+    }
+
+    /// The customer will close this tab for good.
+    pub fn leave(&mut self, at_ms: u64, tab: usize) {
+        self.env.queue.push(at_ms, Event::Tab(tab, TabEvent::Leave));
     }
 
     /// Something will strike.
@@ -192,7 +218,13 @@ impl Simulation {
             Event::Chaos(chaos) => self.suffer(chaos),
             Event::Courier(id, event) => self.couriers.handle(env, id, event),
             Event::Origin(event) => self.origin.handle(env, event),
-            Event::Shard(event) => self.shard.handle(env, event),
+            Event::Operator => {
+                let happened = |key| self.origin.has_executed(key);
+                for shard in &mut self.shards {
+                    shard.operator(env, happened);
+                }
+            }
+            Event::Shard(event) => self.shards[event.shard()].handle(env, event),
             Event::Tab(tab, event) => self.browser.handle(env, tab, event),
         }
     }
@@ -201,7 +233,8 @@ impl Simulation {
         let env = &mut self.env;
         match chaos {
             Chaos::CancelAtOrigin => {
-                if let Some((key, payload)) = self.shard.newest() {
+                let newest = self.shards.iter().filter_map(Shard::newest);
+                if let Some((key, payload)) = newest.max_by_key(|(key, _)| *key) {
                     let inquiry = Inquiry {
                         key,
                         payload,
@@ -210,12 +243,41 @@ impl Simulation {
                     self.origin.handle(env, OriginEvent::Cancel(inquiry));
                 }
             }
-            Chaos::ClockJumps(by_ms) => self.shard.jump(env, by_ms),
+            Chaos::ClockJumps(by_ms) => self.each(|shard, env| shard.jump(env, by_ms)),
             Chaos::CouriersDie => self.couriers.all_die(env),
-            Chaos::Evict => self.shard.evict(env),
+            Chaos::Evict => self.each(Shard::evict),
+            Chaos::NewerVersion => env.rows_are_newer = true,
+            Chaos::NoNewerVersion => env.rows_are_newer = false,
             Chaos::OriginStarts => self.origin.start(env),
             Chaos::OriginStops => self.origin.stop(env),
+            Chaos::Replace => self.each(Shard::replace),
+            Chaos::TurnTables => self.each(Shard::turn_tables),
         }
+    }
+
+    fn each(&mut self, mut strike: impl FnMut(&mut Shard, &mut Env)) {
+        for shard in &mut self.shards {
+            strike(shard, &mut self.env);
+        }
+    }
+
+    /// Where the gate finishes, or support does, nothing stays open.
+    fn check_settled(&mut self) {
+        let Settings {
+            terms, operator, ..
+        } = &self.env.settings;
+        if !(*operator || terms.finish && terms.origin == Kind::Ledger) {
+            return;
+        }
+        let open: Vec<_> = self
+            .shards
+            .iter()
+            .flat_map(|shard| shard.open(&self.env))
+            .collect();
+        let witness = &mut self.env.witness;
+        witness.expect(open.is_empty(), Oracle::EverythingSettles, || {
+            format!("{open:?} are open long after the faults")
+        });
     }
 
     fn check_speed(&mut self) {
@@ -238,13 +300,13 @@ impl Simulation {
                 format!("customer {customer} is left with {end:?}, and {charges} charges")
             });
         }
-        let expired =
-            self.shard
-                .look(&self.env, 1_000 * DAY_MS)
-                .into_iter()
-                .find(|(_, view, expired)| {
-                    *expired && matches!(view.state, State::Dispatched | State::Unknown)
-                });
+        self.check_settled();
+        let shards = self.shards.iter();
+        let expired = shards
+            .flat_map(|shard| shard.look(&self.env, 1_000 * DAY_MS))
+            .find(|(_, view, expired)| {
+                *expired && matches!(view.state, State::Dispatched | State::Unknown)
+            });
         let witness = &mut self.env.witness;
         witness.expect(expired.is_none(), Oracle::UnknownNeverExpires, || {
             format!("a record without proof expires: {expired:?}")

@@ -9,6 +9,8 @@ use crate::plant::Plant;
 use crate::random::Random;
 use crate::simulation::{Failure, Settings, Simulation, Summary};
 
+const RESULT_TTL_MS: u64 = 24 * 60 * 60 * 1_000;
+
 /// Faults and clicks happen within this time.
 const LONGEST_STORM_MS: u64 = 240_000;
 
@@ -76,10 +78,16 @@ impl World {
         ];
         let origin = self.random.pick(&ORIGINS);
         let kind = self.random.pick(&KINDS);
-        Settings {
-            plant: self.plant,
-            ..Settings::new(origin, kind)
-        }
+        let mut settings = Settings::new(origin, kind);
+        settings.plant = self.plant;
+        settings.binds = self.random.chance(400);
+        settings.operator = origin != Origin::Ledger && self.random.chance(600);
+        settings.terms.finish = origin != Origin::None && self.random.chance(400);
+        settings.terms.result_ttl_ms = self.random.pick(&[RESULT_TTL_MS, RESULT_TTL_MS, 20_000]);
+        // Version 0.1 knew neither principals nor a gate that finishes.
+        settings.rows_are_old =
+            !settings.binds && !settings.terms.finish && self.random.chance(300);
+        settings
     }
 
     /// Most faults are absent in most worlds: what happens between two rare faults is seen best
@@ -88,6 +96,11 @@ impl World {
         let is_ledger = origin == Origin::Ledger;
         let longest_delay_ms = self.random.pick(&[500, 40_000, 1_000_000]);
         let browser = self.hop(longest_delay_ms, true);
+        // Without a ledger, no request is under way for longer than `settle_after`.
+        let longest_delay_ms = match is_ledger {
+            true => longest_delay_ms,
+            false => longest_delay_ms.min(500_000),
+        };
         // A copy on the way to an origin without a ledger is executed twice, and no gate can help.
         let towards_origin = self.hop(longest_delay_ms, is_ledger);
         Faults {
@@ -103,6 +116,8 @@ impl World {
                 completion_unheard: self.rate(300),
                 completion_late: self.rate(200),
                 courier_dies: self.rate(200),
+                crash: self.rate(100),
+                stranger: self.rate(400),
             },
             calm_ms: self.random.between(5_000, LONGEST_STORM_MS),
         }
@@ -117,6 +132,7 @@ impl World {
             delay: self.rate(250),
             longest_delay_ms,
             bare_status: self.rate(150),
+            truncate: self.rate(150),
         }
     }
 
@@ -160,6 +176,10 @@ impl World {
             let again_ms = self.random.pick(&[1, 60, 700, 15_000, 60_000]);
             simulation.click(at_ms + again_ms, tab, card);
         }
+        if self.random.chance(150) {
+            let later_ms = self.random.between(1, 30_000);
+            simulation.leave(at_ms + later_ms, tab);
+        }
         if self.random.chance(300) {
             let later_ms = self.random.between(1, 30_000);
             let same = self.random.chance(700);
@@ -186,13 +206,20 @@ impl World {
                 Chaos::ClockJumps(jump_ms),
                 Chaos::CouriersDie,
                 Chaos::Evict,
-                Chaos::Evict,
+                Chaos::NewerVersion,
                 Chaos::OriginStops,
+                Chaos::Replace,
+                Chaos::TurnTables,
             ]);
             simulation.strike(at_ms, chaos);
-            if chaos == Chaos::OriginStops {
+            let ends = match chaos {
+                Chaos::NewerVersion => Some(Chaos::NoNewerVersion),
+                Chaos::OriginStops => Some(Chaos::OriginStarts),
+                _ => None,
+            };
+            if let Some(end) = ends {
                 let down_ms = self.random.between(1, 60_000);
-                simulation.strike(at_ms + down_ms, Chaos::OriginStarts);
+                simulation.strike(at_ms + down_ms, end);
             }
         }
     }

@@ -83,3 +83,63 @@ fn planted_row_after_effect_is_caught() {
 fn planted_waiter_dispatches_is_caught() {
     caught(Plant::WaiterDispatches, Oracle::OneEffectPerKey);
 }
+
+#[test]
+fn planted_alarm_throws_is_caught() {
+    caught(Plant::AlarmThrows, Oracle::EverythingSettles);
+}
+
+#[test]
+fn planted_in_progress_is_released_is_caught() {
+    caught(Plant::InProgressIsReleased, Oracle::NotExecutedIsTrue);
+}
+
+#[test]
+fn planted_late_proof_dropped_is_caught() {
+    caught(Plant::LateProofDropped, Oracle::ProofCounts);
+}
+
+#[test]
+fn planted_numbers_as_doubles_is_caught() {
+    caught(Plant::NumbersAsDoubles, Oracle::ExecutedIsTrue);
+}
+
+#[test]
+fn planted_open_rows_dropped_is_caught() {
+    caught(Plant::OpenRowsDropped, Oracle::OneEffectPerKey);
+}
+
+#[test]
+fn planted_principal_ignored_is_caught() {
+    caught(Plant::PrincipalIgnored, Oracle::AnswerIsOurs);
+}
+
+#[test]
+fn planted_refusal_replayed_to_others_is_caught() {
+    caught(Plant::RefusalReplayedToOthers, Oracle::AnswerIsOurs);
+}
+
+#[test]
+fn planted_scope_from_user_is_caught() {
+    caught(Plant::ScopeFromUser, Oracle::OneEffectPerPurchase);
+}
+
+#[test]
+fn planted_stub_error_is_origin_error_is_caught() {
+    caught(Plant::StubErrorIsOriginError, Oracle::NotExecutedIsTrue);
+}
+
+#[test]
+fn planted_ttl_is_lease_is_caught() {
+    caught(Plant::TtlIsLease, Oracle::OneEffectPerKey);
+}
+
+#[test]
+fn planted_unknown_version_is_absent_is_caught() {
+    caught(Plant::UnknownVersionIsAbsent, Oracle::OneEffectPerKey);
+}
+
+#[test]
+fn planted_waiter_releases_is_caught() {
+    caught(Plant::WaiterReleases, Oracle::OneEffectPerKey);
+}

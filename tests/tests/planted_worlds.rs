@@ -25,6 +25,18 @@ fn with_a_second_key(world: &Small) -> bool {
 }
 
 #[test]
+fn planted_expires_with_its_claim_is_caught() {
+    let days = |world: &Small| world.name.contains("times") && world.may.operator;
+    caught(Plant::ExpiresWithItsClaim, Oracle::ExpiredIsNotAbsent, days);
+}
+
+#[test]
+fn planted_principal_ignored_is_caught() {
+    let strangers = |world: &Small| world.may.stranger;
+    caught(Plant::PrincipalIgnored, Oracle::AnswerIsOurs, strangers);
+}
+
+#[test]
 fn planted_generated_refusal_says_safe_is_caught() {
     let order_numbers = |world: &Small| world.kind == KeyKind::Generated;
     caught(

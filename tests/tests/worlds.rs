@@ -14,7 +14,7 @@ fn setting(name: &str, default: u64) -> u64 {
 #[test]
 fn no_world_of_chance_contradicts_the_contract() {
     let first = setting("ONCEGATE_SEED", 0);
-    let seeds = setting("ONCEGATE_SEEDS", 2_000);
+    let seeds = setting("ONCEGATE_SEEDS", 20_000);
     let (mut events, mut effects) = (0, 0);
     for seed in first..first + seeds {
         match World::new(seed).run() {

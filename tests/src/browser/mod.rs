@@ -33,6 +33,8 @@ pub(crate) enum TabEvent {
     Answered(Ticket, Box<Response>),
     Broken(Ticket),
     Click(Card),
+    /// The customer closes the tab and does not come back.
+    Leave,
     /// The customer comes back and pays with this card.
     Reload(Card),
     TimedOut(Ticket),
@@ -55,6 +57,7 @@ struct Tab {
     /// How the last run ended; `None` while one is open or was interrupted.
     end: Option<End>,
     clicked: bool,
+    left: bool,
     unknowns: u32,
 }
 
@@ -88,6 +91,7 @@ impl Browser {
             card: 0,
             end: None,
             clicked: false,
+            left: false,
             unknowns: 0,
         });
         self.tabs.len() - 1
@@ -102,13 +106,19 @@ impl Browser {
     pub(crate) fn ends(&self) -> impl Iterator<Item = (usize, Option<End>)> {
         self.tabs
             .iter()
-            .filter(|tab| tab.clicked)
+            .filter(|tab| tab.clicked && !tab.left)
             .map(|tab| (tab.customer, tab.end))
     }
 
     pub(crate) fn handle(&mut self, env: &mut Env, tab: usize, event: TabEvent) {
         match event {
+            TabEvent::Click(_) | TabEvent::Reload(_) if self.tabs[tab].left => {}
             TabEvent::Click(card) => self.click(env, tab, card),
+            TabEvent::Leave => {
+                env.note(format_args!("tab {tab} is closed"));
+                self.tabs[tab].left = true;
+                self.tabs[tab].run = None;
+            }
             TabEvent::Reload(card) => self.reload(env, tab, card),
             TabEvent::Answered(ticket, response) => {
                 if let Some(run) = self.awaited(ticket) {

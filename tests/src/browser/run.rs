@@ -1,6 +1,7 @@
 //! One `submit`: carries out what the machine says, after `sdk/src/flow.rs`.
 
 use oncegate_core::attempt::{Action, Attempt, Config, End, KeyChoice, Why};
+use oncegate_core::problem::{Code, Problem};
 
 use super::{Browser, TabEvent, storage};
 use crate::browser::storage::Record;
@@ -110,13 +111,22 @@ fn transmit(
 ) {
     let hop = env.faults.browser.clone();
     let arrivals = hop.request(env);
+    let truncated = env.strikes(hop.truncate);
     for wait_ms in [arrivals.first_ms, arrivals.copy_ms].into_iter().flatten() {
         let call = Call {
             ticket,
             key,
             payload,
+            who: payload.purchase,
             tries: 1,
         };
+        if truncated {
+            let problem = Problem::new(Code::BodyIncomplete);
+            let response = Box::new(Response::problem(problem, None));
+            let answered = TabEvent::Answered(ticket, response);
+            env.after(wait_ms, Event::Tab(ticket.tab, answered));
+            continue;
+        }
         env.after(wait_ms, Event::Shard(arrive(call)));
     }
     // A broken connection is noticed, or the time runs out.

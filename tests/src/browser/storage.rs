@@ -47,9 +47,13 @@ pub(super) fn key(env: &mut Env, secret: &InstallSecret, epoch: u64) -> KeyId {
     env.intern(&key)
 }
 
+/// The first number of which a double cannot tell the next one.
+const FIRST_ORDER: u64 = 1 << 53;
+
 fn order_number(secret: &InstallSecret) -> Key {
-    let number = format!("order-{}", &secret.to_hex()[..8]);
-    Key::parse(&number).expect("letters and digits are a key")
+    let customer = u64::from_str_radix(&secret.to_hex()[..2], 16).unwrap_or_default();
+    let number = (FIRST_ORDER + customer).to_string();
+    Key::parse(&number).expect("digits are a key")
 }
 
 pub(super) fn current(env: &mut Env, customer: &Customer) -> Record {

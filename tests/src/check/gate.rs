@@ -175,6 +175,10 @@ pub(super) fn write(world: &World, state: &mut State, key: u8, record: u32) {
         *changed |= *seen == key;
     }
     let after = world.machine.view(record, 0).expect("it was just written");
+    // Never less than one key ttl after it settled (T2).
+    if after.is_expired {
+        state.fail(Oracle::ExpiredIsNotAbsent);
+    }
     let was_executed =
         before.is_some_and(|before| before.view.state == Phase::Executed && !before.is_expired);
     if was_executed && after.view.state != Phase::Executed {

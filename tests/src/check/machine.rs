@@ -82,7 +82,7 @@ impl Machine {
                 now_ms,
                 self.kind,
                 &self.terms,
-                principal(asker.who),
+                self.principal(asker.who),
                 fingerprint(asker.card),
             );
             let view = self.seen(next.view(now_ms));
@@ -131,7 +131,7 @@ impl Machine {
     pub(super) fn cancel(&self, key: u8, record: u32, age: u8, who: u8) -> Option<Cancelled> {
         let cancelled = self.cancelled.get((record, age, who), || {
             let (old, now_ms) = (self.record(record), self.now_ms(age));
-            let asked = Operation::cancel(old, now_ms, self.kind, &self.terms, principal(who));
+            let asked = Operation::cancel(old, now_ms, self.kind, &self.terms, self.principal(who));
             let (next, cancellation) = asked.ok()?;
             Some(match cancellation {
                 Cancellation::Decided => Cancelled::Decided(record),
@@ -189,7 +189,7 @@ impl Machine {
             let (old, now_ms) = (self.record(record), self.now_ms(age));
             let heard = match inquiry.canceller {
                 Some(who) => {
-                    let who = principal(who);
+                    let who = self.principal(who);
                     Operation::hear(old, now_ms, self.kind, &self.terms, who, hearing)
                 }
                 None => old.and_then(|old| old.answered_probe(now_ms, hearing)),
@@ -233,7 +233,7 @@ impl Machine {
                 let record = self.existing(record);
                 Viewed {
                     view: self.seen(record.view(now_ms)),
-                    is_expired: record.is_expired(now_ms),
+                    is_expired: record.is_expired(now_ms) || self.expires_early(&record, now_ms),
                     card: record.fingerprint().map(card_of),
                 }
             })
@@ -297,6 +297,18 @@ impl Machine {
 
     fn existing(&self, number: u32) -> Operation {
         self.record(number).expect("its number is not 0")
+    }
+
+    /// The planted bug.
+    fn expires_early(&self, record: &Operation, now_ms: u64) -> bool {
+        self.plant == Some(Plant::ExpiresWithItsClaim)
+            && record.is_settled()
+            && now_ms >= record.claimed_ms() + self.terms.key_ttl_ms
+    }
+
+    fn principal(&self, who: u8) -> Option<Principal> {
+        let binds = self.plant != Some(Plant::PrincipalIgnored);
+        binds.then(|| Principal::of(b"secret", "shop", &who.to_string()))
     }
 
     fn inquiry(
@@ -375,10 +387,6 @@ fn settling(attempt: u8, word: Word, storable: bool) -> Settling<'static> {
         storable: storable && word != Word::Lost,
         recorded: word.recorded().map(fingerprint),
     }
-}
-
-fn principal(who: u8) -> Option<Principal> {
-    Some(Principal::of(b"secret", "shop", &who.to_string()))
 }
 
 pub(super) fn fingerprint(card: u8) -> Fingerprint {

@@ -5,9 +5,10 @@
 //! and its connections, and no row.
 
 mod fate;
+mod questions;
 mod rows;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use oncegate_core::key::KeyKind;
 use oncegate_core::ledger::{Decision, State, decide};
@@ -23,7 +24,7 @@ use crate::env::{Env, Event};
 use crate::model::{Answered, CourierId, KeyId, Payload, Reply, Text};
 use crate::network::notice_ms;
 use crate::plant::Plant;
-use crate::shard::{CancelEvent, ShardEvent};
+use crate::shard::Probe;
 
 /// How long a duplicate waits for the key (L5).
 const LOCK_TIMEOUT_MS: u64 = 5_000;
@@ -58,6 +59,7 @@ pub(crate) enum OriginEvent {
     /// The job has the key.
     Locked(u64),
     Cancel(Inquiry),
+    Probe(Probe),
     /// A planted bug: the row follows its effect.
     WriteRow(KeyId, Payload, Text),
 }
@@ -90,6 +92,8 @@ pub(crate) struct Origin {
     /// The fates of the next attempts; afterwards chance decides.
     pub(crate) script: VecDeque<Fate>,
     rows: Rows,
+    /// The keys under which something was executed, as the shop's own books show them.
+    books: BTreeSet<KeyId>,
     jobs: BTreeMap<u64, Job>,
     locks: BTreeMap<KeyId, Lock>,
 }
@@ -100,6 +104,7 @@ impl Origin {
             is_up: true,
             script: VecDeque::new(),
             rows: Rows::default(),
+            books: BTreeSet::new(),
             jobs: BTreeMap::new(),
             locks: BTreeMap::new(),
         }
@@ -113,6 +118,7 @@ impl Origin {
             OriginEvent::LockTimeout(job) => self.lock_timeout(env, job),
             OriginEvent::Locked(job) => self.locked(env, job),
             OriginEvent::Cancel(inquiry) => self.cancel(env, inquiry),
+            OriginEvent::Probe(probe) => self.answer_probe(env, probe),
             OriginEvent::WriteRow(key, payload, text) => {
                 self.rows.insert(key, payload, State::Executed, Some(text));
             }
@@ -152,20 +158,6 @@ impl Origin {
         ));
         let job = self.add(env, delivery, fate, Purpose::Effect);
         env.after(fate.late_ms, Event::Origin(OriginEvent::Begin(job)));
-    }
-
-    fn cancel(&mut self, env: &mut Env, inquiry: Inquiry) {
-        if env.settings.terms.origin != Kind::Ledger || !self.is_up {
-            return;
-        }
-        let delivery = Delivery {
-            courier: CourierId(0),
-            key: inquiry.key,
-            payload: inquiry.payload,
-            is_copy: true,
-        };
-        let job = self.add(env, delivery, Fate::executed(), Purpose::Cancel(inquiry));
-        self.begin(env, job);
     }
 
     fn add(&mut self, env: &mut Env, delivery: Delivery, fate: Fate, purpose: Purpose) -> u64 {
@@ -252,23 +244,6 @@ impl Origin {
         self.finish(env, id, reply);
     }
 
-    fn cancel_locked(&mut self, env: &mut Env, id: u64, inquiry: Inquiry) {
-        let Inquiry { key, payload, .. } = inquiry;
-        let settled = self.rows.settled(key, payload);
-        if settled.is_none() {
-            env.note(format_args!("origin cancels {key}"));
-            self.rows.insert(key, payload, State::Cancelled, None);
-        }
-        self.jobs.remove(&id);
-        self.unlock(env, key);
-        let said = settled.unwrap_or(State::Cancelled).outcome();
-        let hop = env.faults.origin.clone();
-        if let Some(travel_ms) = hop.answer_ms(env) {
-            let heard = ShardEvent::Cancel(CancelEvent::Heard(inquiry, said));
-            env.after(travel_ms, Event::Shard(heard));
-        }
-    }
-
     fn refuse(&mut self, env: &mut Env, key: KeyId, payload: Payload) -> Answered {
         env.note(format_args!("origin refuses {key}"));
         let text = env.witness.refusal(key, payload);
@@ -329,6 +304,7 @@ impl Origin {
         } = self.jobs[&id].delivery;
         env.note(format_args!("origin executes {key} for {courier:?}"));
         let text = env.witness.effect(key, payload, courier);
+        self.books.insert(key);
         let is_ledger = env.settings.terms.origin == Kind::Ledger;
         if is_ledger && env.has(Plant::RowAfterEffect) {
             let pause_ms = env.random.between(50, 500);

@@ -8,7 +8,7 @@ use oncegate_core::operation::{Cancellation, Hearing, Operation, State, View};
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::problem::{Code, Problem};
 
-use super::glue::hint_ms;
+use super::glue::{self, hint_ms};
 use super::{CLIENT_TIMEOUT_MS, Row, Shard, ShardEvent, respond};
 use crate::env::{Env, Event};
 use crate::model::{Body, Call, KeyId, Payload, Response};
@@ -27,6 +27,16 @@ pub(crate) enum CancelEvent {
     Heard(Inquiry, Outcome),
     /// The ledger has answered, or has had its time.
     Over(Call),
+}
+
+impl CancelEvent {
+    pub(super) fn key(&self) -> KeyId {
+        match self {
+            Self::Arrive(call) | Self::Over(call) => call.key,
+            Self::Ask(key, _) => *key,
+            Self::Heard(inquiry, _) => inquiry.key,
+        }
+    }
 }
 
 impl Shard {
@@ -91,12 +101,18 @@ impl Shard {
     }
 
     fn cancel(&mut self, env: &mut Env, key: KeyId, payload: Payload) {
+        if env.rows_are_newer {
+            return;
+        }
         let now_ms = self.now_ms(env);
         let row = self.rows.get(&key).cloned();
         let payload = row.as_ref().map_or(payload, |row| row.payload);
         let record = row.map(|row| row.record);
-        let cancelled = Operation::cancel(record, now_ms, env.settings.kind, &env.terms(), None);
-        let (record, cancellation) = cancelled.expect("this world has no principals");
+        let who = glue::principal(env, payload.purchase);
+        let cancelled = Operation::cancel(record, now_ms, env.settings.kind, &env.terms(), who);
+        let Ok((record, cancellation)) = cancelled else {
+            return env.note(format_args!("{key} is not theirs to cancel"));
+        };
         env.note(format_args!("gate is to cancel {key}: {cancellation:?}"));
         match cancellation {
             Cancellation::Ask(asked) => {
@@ -114,7 +130,7 @@ impl Shard {
 
     fn cancel_heard(&mut self, env: &mut Env, inquiry: Inquiry, said: Outcome) {
         let Inquiry { key, payload, .. } = inquiry;
-        let Some(attempt) = inquiry.attempt else {
+        let Some(attempt) = inquiry.attempt.filter(|_| !env.rows_are_newer) else {
             return;
         };
         let now_ms = self.now_ms(env);
@@ -133,7 +149,7 @@ impl Shard {
             now_ms,
             env.settings.kind,
             &env.terms(),
-            None,
+            glue::principal(env, payload.purchase),
             hearing,
         );
         env.note(format_args!("gate hears of {key}: {said}"));
@@ -149,6 +165,7 @@ impl Shard {
         let row = Row {
             record,
             payload: old.map_or(payload, |row| row.payload),
+            who: old.map_or(payload.purchase, |row| row.who),
             answer: old.and_then(|row| row.answer.clone()),
         };
         self.write(env, key, row);

@@ -1,25 +1,81 @@
 //! The few lines between the shard and its machine, and the places where bugs are planted.
 
-use oncegate_core::operation::{Admission, Operation, Settled, Settling, Stored, View};
+use oncegate_core::operation::{Admission, Operation, Settled, Settling, State, Stored, View};
 use oncegate_core::outcome::{Outcome, Status};
+use oncegate_core::principal::Principal;
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::proof::{self, Origin, Rules, judge};
 
+use serde_json::Value;
+
 use super::Completion;
 use crate::env::Env;
-use crate::model::{Answered, Body, Payload, Reply, Response};
+use crate::model::{Answered, Body, Call, Reply, Response};
 use crate::plant::Plant;
 
 /// Between them and the end of the lease, the pause that is asked for.
 const RETRY_HINT_MS: u64 = 1_000;
 const RETRY_JITTER_MS: u64 = 250;
 
+/// Whose operation it is. An order number is read from the request's body.
+pub(super) fn identified(env: &mut Env, call: Call) -> Call {
+    let key = match env.settings.plant {
+        Some(Plant::ScopeFromUser) => env.alias(call.key, call.ticket.tab as u64),
+        _ => env.identity(call.key),
+    };
+    Call { key, ..call }
+}
+
+pub(super) fn principal(env: &Env, who: usize) -> Option<Principal> {
+    let binds = env.settings.binds && !env.has(Plant::PrincipalIgnored);
+    binds.then(|| Principal::of(b"secret", "shop", &who.to_string()))
+}
+
+/// The planted bugs that take a record for absent.
+pub(super) fn forgets(env: &Env, record: &Operation, now_ms: u64) -> bool {
+    match env.settings.plant {
+        Some(Plant::TtlIsLease) => now_ms >= record.dispatched_ms() + record.terms().lease_ms,
+        _ => false,
+    }
+}
+
+/// What the shard makes of a call that fails: the courier is gone, and nobody knows how far it came.
+pub(super) fn lost(env: &Env) -> Reply {
+    match env.has(Plant::StubErrorIsOriginError) {
+        true => Reply::Whole(Answered {
+            http: 502,
+            outcome: Some(Outcome::NotExecuted),
+            text: None,
+        }),
+        false => Reply::Broken,
+    }
+}
+
+/// Whether a reply proves that its attempt was executed.
+pub(super) fn proves_execution(env: &Env, completion: &Completion) -> bool {
+    let Reply::Whole(Answered { http, outcome, .. }) = &completion.reply else {
+        return false;
+    };
+    match env.settings.terms.origin {
+        Origin::Ledger => *outcome == Some(Outcome::Executed),
+        Origin::None | Origin::Read => (200..400).contains(http),
+    }
+}
+
 pub(super) fn arrive(
     env: &Env,
     record: Option<Operation>,
     now_ms: u64,
-    payload: Payload,
+    call: Call,
 ) -> (Operation, Admission) {
+    let Call { payload, who, .. } = call;
+    if let Some(record) = &record
+        && env.has(Plant::RefusalReplayedToOthers)
+        && record.view(now_ms).state == State::Refused
+        && record.has_stored_answer()
+    {
+        return (record.clone(), Admission::Replay);
+    }
     let mut terms = env.terms();
     if env.has(Plant::LeaseOverFrees) {
         terms.origin = Origin::Ledger;
@@ -28,7 +84,8 @@ pub(super) fn arrive(
     let fingerprint = recorded
         .filter(|_| env.has(Plant::FingerprintIgnored))
         .unwrap_or_else(|| payload.fingerprint());
-    Operation::arrive(record, now_ms, env.settings.kind, &terms, None, fingerprint)
+    let who = principal(env, who);
+    Operation::arrive(record, now_ms, env.settings.kind, &terms, who, fingerprint)
 }
 
 /// The record after a completion, and the answer to store or to give to waiters.
@@ -38,6 +95,10 @@ pub(super) fn settle(
     now_ms: u64,
     completion: &Completion,
 ) -> (Operation, Settled, Option<Answered>) {
+    let is_late = record.view(now_ms).state == State::Unknown;
+    if env.has(Plant::LateProofDropped) && is_late {
+        return (record, Settled::default(), None);
+    }
     let outcome = outcome(env, completion);
     let answer = match &completion.reply {
         Reply::Broken => None,
@@ -71,6 +132,9 @@ fn outcome(env: &Env, completion: &Completion) -> Option<Outcome> {
         outcome: None,
         value: None,
     };
+    if env.has(Plant::InProgressIsReleased) && *outcome == Some(Outcome::InProgress) {
+        return Some(Outcome::NotExecuted);
+    }
     match believed {
         true => Some(judge(Origin::None, &Rules::default(), bare, true)),
         false => *outcome,
@@ -96,7 +160,15 @@ fn settle_earlier(
     completion: &Completion,
     outcome: Option<Outcome>,
 ) -> Operation {
-    if !env.has(Plant::LaterNotExecutedFrees) || outcome != Some(Outcome::NotExecuted) {
+    let Reply::Whole(Answered { outcome: said, .. }) = &completion.reply else {
+        return record;
+    };
+    let frees = match said {
+        Some(Outcome::InProgress) => env.has(Plant::InProgressIsReleased),
+        Some(Outcome::NotExecuted) => env.has(Plant::LaterNotExecutedFrees),
+        _ => false,
+    };
+    if !frees {
         return record;
     }
     (1..completion.attempt).fold(record, |record, attempt| {
@@ -142,11 +214,33 @@ pub(super) fn hint_ms(env: &mut Env, now_ms: u64, view: &View) -> u64 {
 }
 
 /// What storage gives back. A record that does not survive it is a fault of its own.
-pub(super) fn reread(record: &Operation) -> Operation {
-    let text =
-        serde_json::to_string(&Stored::from(record.clone())).expect("a record is plain data");
+pub(super) fn reread(env: &Env, record: &Operation) -> Operation {
+    let mut stored =
+        serde_json::to_value(Stored::from(record.clone())).expect("a record is plain data");
+    if env.settings.rows_are_old {
+        as_version_1(&mut stored);
+    }
+    let text = stored.to_string();
     match serde_json::from_str::<Stored>(&text) {
         Ok(read) => read.into_record(),
         other => panic!("the record {text} came back as {other:?}"),
     }
+}
+
+/// The row as version 0.1 would have written it.
+fn as_version_1(stored: &mut Value) {
+    stored["v"] = "1".into();
+    stored["disputed"] = (!stored["disputed_ms"].is_null()).into();
+    let forget = |value: &mut Value, names: &[&str]| {
+        let members = value.as_object_mut().expect("a record is an object");
+        names.iter().for_each(|name| drop(members.remove(*name)));
+    };
+    forget(
+        &mut stored["terms"],
+        &["route", "settle_after_ms", "finish", "rules"],
+    );
+    forget(
+        stored,
+        &["principal", "streamed", "erased", "disputed_ms", "revision"],
+    );
 }

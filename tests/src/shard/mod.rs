@@ -3,63 +3,30 @@
 //! Invariant: between reading a record and writing it back nothing else happens. Rows survive an
 //! eviction; waiters, owners and everything else in memory do not.
 
+mod answers;
 mod cancel;
+mod events;
 mod glue;
+mod settling;
 
 use std::collections::BTreeMap;
 
 use oncegate_core::operation::{Admission, Operation, State, View};
 use oncegate_core::outcome::Status;
-use oncegate_core::problem::{Code, Problem};
 
+use self::answers::{ask_again, respond, tell_again};
 pub(crate) use self::cancel::CancelEvent;
+pub(crate) use self::events::{Carried, Completion, Row, ShardEvent};
 pub(crate) use self::glue::lost_problem;
-use self::glue::{hint_ms, replayed, reread, settle};
-use crate::browser::TabEvent;
+use self::glue::{replayed, reread, settle};
+pub(crate) use self::settling::Probe;
 use crate::courier::{Completed, CourierEvent, Dispatch};
 use crate::env::{Env, Event};
-use crate::model::{Answered, Body, Call, CallId, CourierId, KeyId, Payload, Reply, Response};
-use crate::network::notice_ms;
+use crate::model::{Answered, Call, CallId, CourierId, KeyId, Payload};
 use crate::plant::Plant;
 
 const WAIT_MS: u64 = 10_000;
 const CLIENT_TIMEOUT_MS: u64 = 20_000;
-/// How often the gate asks a shard that fails.
-const TRIES: u32 = 2;
-
-#[derive(Debug)]
-pub(crate) enum ShardEvent {
-    Arrive(Call),
-    Cancel(CancelEvent),
-    Carried(CallId, u64, Carried),
-    ClientTimeout(CallId),
-    Complete(Completion, Option<CourierId>),
-    CourierLost(Dispatch),
-    WaitOver(CallId),
-    /// A planted bug: the row follows its dispatch.
-    WriteLate(u64, KeyId, Box<Row>),
-}
-
-/// What a courier brings.
-#[derive(Clone, Debug)]
-pub(crate) enum Carried {
-    Answered(Response),
-    Superseded,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Completion {
-    pub(crate) key: KeyId,
-    pub(crate) attempt: u32,
-    pub(crate) reply: Reply,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    record: Operation,
-    payload: Payload,
-    answer: Option<Answered>,
-}
 
 /// A request that waits for the answer of an attempt; with `waits`, of one that another started.
 #[derive(Clone, Copy, Debug)]
@@ -68,16 +35,32 @@ struct Pending {
     waits: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Shard {
+    number: usize,
     rows: BTreeMap<KeyId, Row>,
     pending: BTreeMap<CallId, Pending>,
     clock_ahead_ms: i64,
+    /// Another instance has taken over: this one is stopped when it next writes.
+    is_replaced: bool,
+    alarm_is_set: bool,
 }
 
 impl Shard {
+    pub(crate) fn new(number: usize) -> Self {
+        Self {
+            number,
+            rows: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            clock_ahead_ms: 0,
+            is_replaced: false,
+            alarm_is_set: false,
+        }
+    }
+
     pub(crate) fn handle(&mut self, env: &mut Env, event: ShardEvent) {
         match event {
+            ShardEvent::Alarm(_) => self.alarm(env),
             ShardEvent::Arrive(call) => self.claim(env, call),
             ShardEvent::Cancel(event) => self.handle_cancel(env, event),
             ShardEvent::Carried(call, instance, carried) => {
@@ -88,8 +71,9 @@ impl Shard {
                 self.complete(env, &completion, courier);
             }
             ShardEvent::CourierLost(dispatch) => self.courier_lost(env, dispatch),
+            ShardEvent::Probed(probe, said) => self.probed(env, probe, said),
             ShardEvent::WaitOver(call) => self.wait_over(env, call),
-            ShardEvent::WriteLate(instance, key, row) if instance == env.instance => {
+            ShardEvent::WriteLate(instance, key, row) if instance == self.instance(env) => {
                 self.rows.entry(key).or_insert(*row);
             }
             ShardEvent::WriteLate(..) => {}
@@ -98,13 +82,16 @@ impl Shard {
 
     /// The instance is replaced. Rows come back from storage as text.
     pub(crate) fn evict(&mut self, env: &mut Env) {
-        env.note(format_args!("shard is evicted"));
-        env.instance += 1;
+        env.note(format_args!("shard {} is evicted", self.number));
+        env.instances[self.number] += 1;
+        self.is_replaced = false;
+        // Alarms are stored, and a new instance sets the one that was due.
+        self.set_alarm(env);
         if env.has(Plant::RecordLostOnEviction) {
             self.rows.retain(|_, row| row.record.is_settled());
         }
         for row in self.rows.values_mut() {
-            row.record = reread(&row.record);
+            row.record = reread(env, &row.record);
         }
         for pending in std::mem::take(&mut self.pending).into_values() {
             ask_again(env, pending.call);
@@ -114,6 +101,36 @@ impl Shard {
     pub(crate) fn jump(&mut self, env: &mut Env, by_ms: i64) {
         env.note(format_args!("the shard's clock jumps by {by_ms} ms"));
         self.clock_ahead_ms += by_ms;
+    }
+
+    /// The instance is replaced, and learns it when it next writes.
+    pub(crate) fn replace(&mut self, env: &mut Env) {
+        env.note(format_args!("shard {} is replaced", self.number));
+        self.is_replaced = true;
+    }
+
+    /// Drops what need not be kept.
+    pub(crate) fn turn_tables(&mut self, env: &mut Env) {
+        let now_ms = self.now_ms(env);
+        let drops_open = env.has(Plant::OpenRowsDropped);
+        self.rows.retain(|_, row| match row.record.keep_until_ms() {
+            Some(until_ms) => until_ms > now_ms,
+            None => !drops_open,
+        });
+    }
+
+    fn instance(&self, env: &Env) -> u64 {
+        env.instances[self.number]
+    }
+
+    /// Storage stops an instance that was replaced; and any instance may stop where it awaits.
+    fn stops(&mut self, env: &mut Env) -> bool {
+        let rate = env.faults.rates.crash;
+        let stops = self.is_replaced || env.strikes(rate);
+        if stops {
+            self.evict(env);
+        }
+        stops
     }
 
     /// The operation that was claimed last.
@@ -138,18 +155,37 @@ impl Shard {
 
     fn claim(&mut self, env: &mut Env, call: Call) {
         let now_ms = self.now_ms(env);
+        let call = glue::identified(env, call);
         let Call { key, payload, .. } = call;
         let record = self.rows.get(&key).map(|row| row.record.clone());
-        let (record, admission) = glue::arrive(env, record, now_ms, payload);
-        let id = CallId(env.id());
+        let is_unreadable = record.is_some() && env.rows_are_newer;
+        if is_unreadable && !env.has(Plant::UnknownVersionIsAbsent) {
+            return ask_again(env, call);
+        }
+        let record = record.filter(|record| !is_unreadable && !glue::forgets(env, record, now_ms));
+        let (record, admission) = glue::arrive(env, record, now_ms, call);
+        if matches!(admission, Admission::Dispatch(_)) && self.stops(env) {
+            return ask_again(env, call);
+        }
+        let id = CallId {
+            number: env.id(),
+            shard: self.number,
+        };
         env.note(format_args!(
             "gate gets {key} from tab {}: {admission:?}",
             call.ticket.tab
         ));
         match admission {
             Admission::Dispatch(attempt) => {
-                self.write_claim(env, key, record, payload);
-                self.dispatch(env, id, call, attempt);
+                self.write_claim(env, call, record);
+                self.set_alarm(env);
+                if self.stops(env) {
+                    return ask_again(env, call);
+                }
+                self.pending.insert(id, Pending { call, waits: false });
+                let timeout = Event::Shard(ShardEvent::ClientTimeout(id));
+                env.after(CLIENT_TIMEOUT_MS, timeout);
+                self.dispatch(env, Some(id), key, payload, attempt);
             }
             Admission::Wait { lease_ends_ms } => {
                 let wait_ms = WAIT_MS.min(lease_ends_ms.saturating_sub(now_ms));
@@ -158,19 +194,39 @@ impl Shard {
             }
             Admission::Replay | Admission::Turn(_) => self.answer(env, call, admission),
         }
+        self.meet_a_stranger(env, call);
+    }
+
+    /// Somebody else asks the same under the same key, which he has seen.
+    fn meet_a_stranger(&mut self, env: &mut Env, call: Call) {
+        let rate = env.faults.rates.stranger;
+        let now_ms = self.now_ms(env);
+        let state = self
+            .rows
+            .get(&call.key)
+            .map(|row| row.record.view(now_ms).state);
+        // Who is released is nobody's (the contract's table), and an unknown key is the first one's.
+        let is_bound = !matches!(state, None | Some(State::Released));
+        if env.settings.binds && is_bound && call.who == call.payload.purchase && env.strikes(rate)
+        {
+            let who = usize::MAX;
+            self.claim(env, Call { who, ..call });
+        }
     }
 
     /// The claim is the dispatch record. An earlier answer stays in its columns, as in the store;
     /// the record says that it has none.
-    fn write_claim(&mut self, env: &mut Env, key: KeyId, record: Operation, payload: Payload) {
+    fn write_claim(&mut self, env: &mut Env, call: Call, record: Operation) {
+        let Call { key, payload, .. } = call;
         let row = Row {
             record,
             payload,
+            who: call.who,
             answer: self.rows.get(&key).and_then(|row| row.answer.clone()),
         };
         if env.has(Plant::ClaimAfterDispatch) {
             let late_ms = env.random.between(5, 200);
-            let late = ShardEvent::WriteLate(env.instance, key, Box::new(row));
+            let late = ShardEvent::WriteLate(self.instance(env), key, Box::new(row));
             return env.after(late_ms, Event::Shard(late));
         }
         self.write(env, key, row);
@@ -182,18 +238,20 @@ impl Shard {
         self.rows.insert(key, row);
     }
 
-    fn dispatch(&mut self, env: &mut Env, owner: CallId, call: Call, attempt: u32) {
-        self.pending.insert(owner, Pending { call, waits: false });
-        env.after(
-            CLIENT_TIMEOUT_MS,
-            Event::Shard(ShardEvent::ClientTimeout(owner)),
-        );
+    fn dispatch(
+        &self,
+        env: &mut Env,
+        owner: Option<CallId>,
+        key: KeyId,
+        payload: Payload,
+        attempt: u32,
+    ) {
         let dispatch = Dispatch {
-            key: call.key,
-            payload: call.payload,
+            key,
+            payload,
             attempt,
             owner,
-            instance: env.instance,
+            instance: self.instance(env),
         };
         let courier = CourierId(env.id());
         let start_ms = env.random.between(0, 3);
@@ -204,7 +262,7 @@ impl Shard {
     }
 
     fn carried(&mut self, env: &mut Env, id: CallId, instance: u64, carried: Carried) {
-        if instance != env.instance {
+        if instance != self.instance(env) {
             return;
         }
         match carried {
@@ -219,21 +277,26 @@ impl Shard {
 
     /// The platform tells the instance that called a courier that it is gone.
     fn courier_lost(&mut self, env: &mut Env, dispatch: Dispatch) {
-        if dispatch.instance != env.instance {
+        if dispatch.instance != self.instance(env) {
             return;
         }
         let completion = Completion {
             key: dispatch.key,
             attempt: dispatch.attempt,
-            reply: Reply::Broken,
+            reply: glue::lost(env),
         };
         self.complete(env, &completion, None);
-        self.answer_from_record(env, dispatch.owner);
+        if let Some(owner) = dispatch.owner {
+            self.answer_from_record(env, owner);
+        }
     }
 
     /// Settles an attempt, stores what it proves and tells those who wait.
     fn complete(&mut self, env: &mut Env, completion: &Completion, courier: Option<CourierId>) {
         let key = completion.key;
+        if env.rows_are_newer || self.stops(env) {
+            return tell_again(env, courier);
+        }
         let Some(row) = self.rows.get(&key).cloned() else {
             return env.note(format_args!("a completion of {key} finds no record"));
         };
@@ -249,10 +312,15 @@ impl Shard {
         let stored = answer.clone().filter(|_| settled.store);
         let row = Row {
             record,
-            payload: row.payload,
             answer: stored.or(row.answer),
+            ..row
         };
         self.write(env, key, row);
+        let proves = glue::proves_execution(env, completion);
+        env.witness.taken_in(key, proves, &view);
+        if self.stops(env) {
+            return tell_again(env, courier);
+        }
         if view.state != State::Dispatched {
             let shared = answer.filter(|_| settled.share);
             self.wake_waiters(env, key, shared.as_ref(), view.state.status());
@@ -297,97 +365,17 @@ impl Shard {
     }
 
     fn wait_over(&mut self, env: &mut Env, id: CallId) {
-        if env.has(Plant::WaiterDispatches)
-            && let Some(Pending { call, waits: true }) = self.pending.get(&id).copied()
+        if let Some(Pending { call, waits: true }) = self.pending.get(&id).copied()
+            && let Some(row) = self.rows.get(&call.key)
         {
-            let attempt = self.rows[&call.key].record.view(self.now_ms(env)).attempts;
-            return self.dispatch(env, id, call, attempt);
+            let attempt = row.record.view(self.now_ms(env)).attempts;
+            if env.has(Plant::WaiterDispatches) {
+                return self.dispatch(env, Some(id), call.key, call.payload, attempt);
+            }
+            if env.has(Plant::WaiterReleases) {
+                self.rows.remove(&call.key);
+            }
         }
         self.answer_from_record(env, id);
-    }
-
-    /// The record's answer for a request that has waited. It never starts an attempt (rule I4).
-    fn answer_from_record(&mut self, env: &mut Env, id: CallId) {
-        let Some(Pending { call, .. }) = self.pending.remove(&id) else {
-            return;
-        };
-        let Some(row) = self.rows.get(&call.key) else {
-            return ask_again(env, call);
-        };
-        let now_ms = self.now_ms(env);
-        let record = Some(row.record.clone());
-        let (_, admission) = glue::arrive(env, record, now_ms, call.payload);
-        self.answer(env, call, admission);
-    }
-
-    fn answer(&mut self, env: &mut Env, call: Call, admission: Admission) {
-        let now_ms = self.now_ms(env);
-        let Some(row) = self.rows.get(&call.key) else {
-            return ask_again(env, call);
-        };
-        let recorded = row.record.view(now_ms);
-        let view = match admission {
-            Admission::Dispatch(_) => recorded.of_unsent(),
-            _ => recorded,
-        };
-        let code = match admission {
-            Admission::Dispatch(_) => Code::OutcomeUnknown,
-            Admission::Replay => match &row.answer {
-                Some(answer) => return respond(env, call, replayed(answer, view.state.status())),
-                // The worker's store calls this an error: the gate asks again, then says 503.
-                None => return ask_again(env, call),
-            },
-            Admission::Turn(turn) => turn.into(),
-            Admission::Wait { .. } => Code::InProgress,
-        };
-        let wait_ms = hint_ms(env, now_ms, &view);
-        let problem = Problem::about(code, "op_of_a_run", &view).retry_after(wait_ms);
-        respond(
-            env,
-            call,
-            Response::problem(problem, Some(view.state.status())),
-        );
-    }
-}
-
-/// The shard failed under a request: the gate takes it there once more.
-fn ask_again(env: &mut Env, call: Call) {
-    if call.tries < TRIES {
-        let call = Call {
-            tries: call.tries + 1,
-            ..call
-        };
-        let pause_ms = env.random.between(1, 50);
-        return env.after(pause_ms, Event::Shard(ShardEvent::Arrive(call)));
-    }
-    let problem = Problem::new(Code::GateUnavailable).retry_after(1_000);
-    respond(env, call, Response::problem(problem, None));
-}
-
-/// The way back to the browser.
-fn respond(env: &mut Env, call: Call, response: Response) {
-    env.witness.answered(call.key, call.payload, &response);
-    let hop = env.faults.browser.clone();
-    let bare = env.strikes(hop.bare_status);
-    let response = match bare {
-        true => Response {
-            http: env.random.pick(&[429, 500, 502, 503, 504]),
-            status: None,
-            body: Body::Text(None),
-        },
-        false => response,
-    };
-    match hop.answer_ms(env) {
-        Some(travel_ms) => {
-            let answered = TabEvent::Answered(call.ticket, Box::new(response));
-            env.after(travel_ms, Event::Tab(call.ticket.tab, answered));
-        }
-        None => {
-            let notice_ms = notice_ms(env);
-            env.after(
-                notice_ms,
-                Event::Tab(call.ticket.tab, TabEvent::Broken(call.ticket)),
-            );
-        }
     }
 }

@@ -130,6 +130,23 @@ impl Witness {
         self.write(key, payload, "refusal")
     }
 
+    /// The shard has taken in a reply.
+    pub(crate) fn taken_in(&mut self, key: KeyId, proves_execution: bool, view: &View) {
+        let counts = !proves_execution || view.state == State::Executed;
+        self.expect(counts, Oracle::ProofCounts, || {
+            let state = view.state.as_str();
+            format!("an attempt of {key} was executed, and its record says {state}")
+        });
+    }
+
+    /// Somebody hears of an operation that is another one's.
+    pub(crate) fn told_a_stranger(&mut self, key: KeyId, response: &Response) {
+        let tells = response.status.is_some() || response.text().is_some();
+        self.expect(!tells, Oracle::AnswerIsOurs, || {
+            format!("{response} goes to somebody to whom {key} does not belong")
+        });
+    }
+
     /// What a look-up would say of a record, from now on.
     pub(crate) fn stated(&mut self, key: KeyId, asked_for: Option<Fingerprint>, view: &View) {
         let executed = self.effects.iter().any(|effect| effect.key == key);
@@ -186,7 +203,16 @@ impl Witness {
     /// A customer is told how it ended.
     pub(crate) fn heard(&mut self, key: KeyId, payload: Payload, end: End, text: Option<&Text>) {
         match end {
-            End::Done { .. } => self.check_done(key, text),
+            End::Done { .. } => {
+                let charged = self.effects_of(payload.purchase) > 0;
+                self.expect(charged, Oracle::ExecutedIsTrue, || {
+                    format!(
+                        "customer {} hears done and is not charged",
+                        payload.purchase
+                    )
+                });
+                self.check_done(key, text);
+            }
             End::Failed(_) => {
                 self.forbid(Oracle::FailedIsFinal, key, Some(payload.fingerprint()));
             }
