@@ -37,6 +37,8 @@ macro_rules! for_each_case {
             a_time_without_end_is_kept_without_end,
             t2_a_clock_that_steps_back_loses_nothing,
             the_list_gives_what_is_due_and_no_more,
+            the_list_keeps_what_was_tried_and_told,
+            what_has_changed_meanwhile_stays_on_the_list,
             the_list_outlives_turns_and_objects,
             what_is_open_is_listed_page_by_page,
         }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use oncegate_core::identity::Identity;
-use oncegate_core::operation::Operation;
-use oncegate_store::{Answer, Attention, Found, Place, StoredRequest, Told, Written};
+use oncegate_core::operation::{Operation, TroubleState};
+use oncegate_store::{Answer, Attention, Found, Place, StoredRequest, Written};
 
 use crate::shelf::{Machine, Shelf};
 
@@ -19,7 +19,7 @@ pub struct Memory(Rc<RefCell<Rows>>);
 #[derive(Debug, Default)]
 struct Rows {
     operations: BTreeMap<[u8; 32], Row>,
-    list: BTreeMap<[u8; 32], (u64, Attention)>,
+    list: BTreeMap<[u8; 32], Attention>,
 }
 
 #[derive(Debug)]
@@ -97,50 +97,79 @@ impl Shelf for Memory {
             .collect())
     }
 
-    fn attend(&self, operation: &Identity, due_ms: u64) -> Result<(), String> {
+    fn note(&self, operation: &Identity, due_ms: u64) -> Result<bool, String> {
         let list = &mut self.0.borrow_mut().list;
-        let attention = Attention {
+        let is_new = !list.contains_key(operation.as_bytes());
+        list.entry(*operation.as_bytes()).or_insert(Attention {
             operation: *operation,
+            due_ms,
+            settle_ms: due_ms,
             tries: 0,
-            told: Told::Nothing,
-        };
-        let (due, _) = list
-            .entry(*operation.as_bytes())
-            .or_insert((due_ms, attention));
-        *due = due_ms.min(*due);
-        Ok(())
+            told: None,
+        });
+        Ok(is_new)
+    }
+
+    fn hurry(&self, operation: &Identity, due_ms: u64) -> Result<bool, String> {
+        let list = &mut self.0.borrow_mut().list;
+        let listed = list.get_mut(operation.as_bytes());
+        Ok(listed
+            .map(|attention| attention.due_ms = attention.due_ms.min(due_ms))
+            .is_some())
     }
 
     fn due(&self, now_ms: u64, limit: u64) -> Result<Vec<Attention>, String> {
         let rows = self.0.borrow();
-        let mut due: Vec<_> = rows
-            .list
-            .values()
-            .filter(|(due_ms, _)| *due_ms <= now_ms)
+        let listed = rows.list.values();
+        let mut due: Vec<_> = listed
+            .filter(|attention| attention.due_ms <= now_ms)
+            .copied()
             .collect();
-        due.sort_by_key(|(due_ms, _)| *due_ms);
-        Ok(due
-            .into_iter()
-            .map(|(_, attention)| *attention)
-            .take(limit as usize)
-            .collect())
+        due.sort_by_key(|attention| attention.due_ms);
+        due.truncate(limit as usize);
+        Ok(due)
     }
 
-    fn postpone(&self, attention: Attention, due_ms: u64) -> Result<(), String> {
+    fn postpone(&self, attention: Attention) -> Result<(), String> {
         let list = &mut self.0.borrow_mut().list;
-        if let Some(entry) = list.get_mut(attention.operation.as_bytes()) {
-            *entry = (due_ms, attention);
+        if let Some(listed) = list.get_mut(attention.operation.as_bytes()) {
+            *listed = Attention {
+                told: listed.told,
+                ..attention
+            };
         }
         Ok(())
     }
 
-    fn rest(&self, operation: &Identity) -> Result<(), String> {
-        self.0.borrow_mut().list.remove(operation.as_bytes());
+    fn heard(
+        &self,
+        operation: &Identity,
+        told: Option<TroubleState>,
+        due_ms: u64,
+    ) -> Result<(), String> {
+        let list = &mut self.0.borrow_mut().list;
+        if let Some(listed) = list.get_mut(operation.as_bytes()) {
+            listed.told = told;
+            if listed.due_ms == due_ms {
+                listed.due_ms = listed.settle_ms;
+            }
+        }
+        Ok(())
+    }
+
+    fn rest(&self, operation: &Identity, due_ms: u64) -> Result<(), String> {
+        let list = &mut self.0.borrow_mut().list;
+        if list
+            .get(operation.as_bytes())
+            .is_some_and(|listed| listed.due_ms == due_ms)
+        {
+            list.remove(operation.as_bytes());
+        }
         Ok(())
     }
 
     fn next_due(&self) -> Result<Option<u64>, String> {
         let rows = self.0.borrow();
-        Ok(rows.list.values().map(|(due_ms, _)| *due_ms).min())
+        Ok(rows.list.values().map(|attention| attention.due_ms).min())
     }
 }

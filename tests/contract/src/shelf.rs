@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use oncegate_core::identity::Identity;
-use oncegate_core::operation::Operation;
+use oncegate_core::operation::{Operation, TroubleState};
 use oncegate_store::{Answer, Attention, Database, Found, Place, Store, StoredRequest, Written};
 
 /// Something that has a database, empty at first.
@@ -37,10 +37,17 @@ pub trait Shelf {
         after: Option<&Identity>,
         limit: u64,
     ) -> Result<Vec<(Identity, Operation)>, String>;
-    fn attend(&self, operation: &Identity, due_ms: u64) -> Result<(), String>;
+    fn note(&self, operation: &Identity, due_ms: u64) -> Result<bool, String>;
+    fn hurry(&self, operation: &Identity, due_ms: u64) -> Result<bool, String>;
     fn due(&self, now_ms: u64, limit: u64) -> Result<Vec<Attention>, String>;
-    fn postpone(&self, attention: Attention, due_ms: u64) -> Result<(), String>;
-    fn rest(&self, operation: &Identity) -> Result<(), String>;
+    fn postpone(&self, attention: Attention) -> Result<(), String>;
+    fn heard(
+        &self,
+        operation: &Identity,
+        told: Option<TroubleState>,
+        due_ms: u64,
+    ) -> Result<(), String>;
+    fn rest(&self, operation: &Identity, due_ms: u64) -> Result<(), String>;
     fn next_due(&self) -> Result<Option<u64>, String>;
 }
 
@@ -108,20 +115,33 @@ where
         said(self.open_after(after, limit))
     }
 
-    fn attend(&self, operation: &Identity, due_ms: u64) -> Result<(), String> {
-        said(self.attend(operation, due_ms))
+    fn note(&self, operation: &Identity, due_ms: u64) -> Result<bool, String> {
+        said(self.note(operation, due_ms))
+    }
+
+    fn hurry(&self, operation: &Identity, due_ms: u64) -> Result<bool, String> {
+        said(self.hurry(operation, due_ms))
     }
 
     fn due(&self, now_ms: u64, limit: u64) -> Result<Vec<Attention>, String> {
         said(self.due(now_ms, limit))
     }
 
-    fn postpone(&self, attention: Attention, due_ms: u64) -> Result<(), String> {
-        said(self.postpone(attention, due_ms))
+    fn postpone(&self, attention: Attention) -> Result<(), String> {
+        said(self.postpone(attention))
     }
 
-    fn rest(&self, operation: &Identity) -> Result<(), String> {
-        said(self.rest(operation))
+    fn heard(
+        &self,
+        operation: &Identity,
+        told: Option<TroubleState>,
+        due_ms: u64,
+    ) -> Result<(), String> {
+        said(self.heard(operation, told, due_ms))
+    }
+
+    fn rest(&self, operation: &Identity, due_ms: u64) -> Result<(), String> {
+        said(self.rest(operation, due_ms))
     }
 
     fn next_due(&self) -> Result<Option<u64>, String> {

@@ -83,7 +83,15 @@ pub(crate) fn a_new_answer_replaces_the_one_before(machine: &impl Machine) {
         with(&answer("no")),
     );
     // Another card for the same order.
-    let (second, _) = refused.admit(NOW_MS, None, fingerprint(2));
+    let terms = terms(7 * DAY_MS);
+    let (second, _) = Operation::arrive(
+        Some(refused),
+        NOW_MS,
+        KeyKind::Generated,
+        &terms,
+        None,
+        fingerprint(2),
+    );
     put(&shelf, NOW_MS, &operation, second.clone(), Written::NOTHING);
     assert!(find(&shelf, NOW_MS, &operation).answer.is_none());
     let (paid, _) = answered(second, NOW_MS, 2, "executed");

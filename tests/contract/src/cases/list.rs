@@ -1,6 +1,7 @@
 //! The list of what the alarm has to see to, and the list of what is open.
 
-use oncegate_store::Told;
+use oncegate_core::operation::TroubleState;
+use oncegate_store::Attention;
 
 use super::*;
 use crate::shelf::Machine;
@@ -8,28 +9,59 @@ use crate::shelf::Machine;
 pub(crate) fn the_list_gives_what_is_due_and_no_more(machine: &impl Machine) {
     let shelf = machine.open(NOW_MS);
     let [first, second, third] = ["a", "b", "c"].map(identity);
-    for (operation, due_ms) in [(third, 300), (first, 100), (second, 200), (second, 900)] {
-        shelf.attend(&operation, due_ms).expect("it is attended");
+    for (operation, due_ms) in [(third, 300), (first, 100), (second, 200)] {
+        assert_eq!(shelf.note(&operation, due_ms), Ok(true));
     }
+    assert_eq!(shelf.note(&second, 1), Ok(false), "it is on the list");
     assert_eq!(shelf.next_due(), Ok(Some(100)));
     assert_eq!(due(&shelf, 99, 40), []);
     assert_eq!(due(&shelf, 200, 40), [first, second]);
-    assert_eq!(
-        due(&shelf, 1_000, 2),
-        [first, second],
-        "the longest waiting first"
-    );
-    let tried = oncegate_store::Attention {
+    let longest_waiting = due(&shelf, 1_000, 2);
+    assert_eq!(longest_waiting, [first, second]);
+}
+
+pub(crate) fn the_list_keeps_what_was_tried_and_told(machine: &impl Machine) {
+    let shelf = machine.open(NOW_MS);
+    let operation = identity("a");
+    shelf.note(&operation, 100).expect("it is noted");
+    let tried = Attention {
+        operation,
+        due_ms: 500,
+        settle_ms: 9_000,
         tries: 3,
-        told: Told::Held,
-        ..shelf.due(100, 1).expect("the list is read")[0]
+        told: None,
     };
-    shelf.postpone(tried, 5_000).expect("it is postponed");
-    assert_eq!(due(&shelf, 1_000, 40), [second, third]);
-    shelf.rest(&second).expect("it is taken off");
-    shelf.rest(&second).expect("and may be taken off again");
-    assert_eq!(due(&shelf, 5_000, 40), [third, first]);
-    assert_eq!(shelf.due(5_000, 40).expect("the list is read")[1], tried);
+    shelf.postpone(tried).expect("it is postponed");
+    assert_eq!(shelf.due(500, 40), Ok(vec![tried]));
+    let held = Some(TroubleState::Held);
+    shelf.heard(&operation, held, 500).expect("it was heard");
+    let told = Attention {
+        due_ms: 9_000,
+        told: held,
+        ..tried
+    };
+    assert_eq!(shelf.due(8_999, 40), Ok(vec![]), "nothing to do before");
+    assert_eq!(shelf.due(9_000, 40), Ok(vec![told]));
+}
+
+pub(crate) fn what_has_changed_meanwhile_stays_on_the_list(machine: &impl Machine) {
+    let shelf = machine.open(NOW_MS);
+    let operation = identity("a");
+    assert_eq!(shelf.hurry(&operation, 50), Ok(false), "it is not on it");
+    shelf.note(&operation, 900).expect("it is noted");
+    assert_eq!(shelf.hurry(&operation, 50), Ok(true));
+    assert_eq!(shelf.hurry(&operation, 70), Ok(true), "never later");
+    for late in [900, 70] {
+        shelf.rest(&operation, late).expect("it is left alone");
+        let heard = shelf.heard(&operation, Some(TroubleState::Unknown), late);
+        heard.expect("it was heard");
+        assert_eq!(due(&shelf, 50, 40), [operation]);
+    }
+    shelf.rest(&operation, 50).expect("it is taken off");
+    shelf
+        .rest(&operation, 50)
+        .expect("and may be taken off again");
+    assert_eq!(shelf.next_due(), Ok(None));
 }
 
 pub(crate) fn the_list_outlives_turns_and_objects(machine: &impl Machine) {
@@ -42,7 +74,7 @@ pub(crate) fn the_list_outlives_turns_and_objects(machine: &impl Machine) {
         claimed(NOW_MS),
         Written::NOTHING,
     );
-    shelf.attend(&operation, NOW_MS).expect("it is attended");
+    shelf.note(&operation, NOW_MS).expect("it is noted");
     for spans in [1, 2, 50] {
         let now_ms = NOW_MS + spans * SPAN_MS;
         let shelf = machine.open(now_ms);

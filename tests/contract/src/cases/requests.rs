@@ -31,6 +31,13 @@ pub(crate) fn a_request_is_kept_until_its_operation_is_settled(machine: &impl Ma
     let done = answered(lost, NOW_MS, 1, "executed").0;
     put(&shelf, NOW_MS, &operation, done, with(&answer("done")));
     assert_eq!(shelf.request(&operation), Ok(None));
+    // Not even if one is given with it.
+    let written = Written {
+        answer: None,
+        request: Some(&request()),
+    };
+    put(&shelf, NOW_MS, &operation, executed(NOW_MS), written);
+    assert_eq!(shelf.request(&operation), Ok(None));
     assert_answer(&shelf, NOW_MS, &operation, &answer("done"));
 }
 
