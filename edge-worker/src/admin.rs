@@ -7,6 +7,7 @@ use js_sys::Uint8Array;
 use oncegate_core::identity::Identity;
 use oncegate_core::key::Key;
 use oncegate_core::operation::Resolved;
+use oncegate_core::policy::Route;
 use oncegate_core::problem::{Code, Problem};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -145,15 +146,27 @@ fn by_key(arrived: &Arrived, config: &Config) -> std::result::Result<Identity, P
         .or_else(|_| Key::parse(&format!("\"{value}\"")))
         .map_err(|error| Problem::new(Code::KeyInvalid).because(error))?;
     let secret = config.identity_secret.as_bytes();
-    let Some(route) = query(arrived, "route") else {
-        return Ok(Identity::of_key(secret, &scope, &key));
-    };
-    match config.policy.route(Some(&route)) {
-        Some(route) if route.generates_key() => {
-            Ok(Identity::of_generated(secret, &scope, &route.name, &key))
-        }
-        Some(_) => Ok(Identity::of_key(secret, &scope, &key)),
-        None => Err(Problem::new(Code::RouteUnknown)),
+    let route = route_of(arrived, config)?;
+    let scope = route.scope.text(&scope);
+    Ok(match route.generates_key() {
+        true => Identity::of_generated(secret, &scope, &route.name, &key),
+        false => Identity::of_key(secret, &scope, &key),
+    })
+}
+
+/// The route that is named, or any if it makes no difference: a client's key is the same on every route
+/// whose scope is of the same kind.
+fn route_of<'a>(arrived: &Arrived, config: &'a Config) -> std::result::Result<&'a Route, Problem> {
+    if let Some(name) = query(arrived, "route") {
+        let route = config.policy.route(Some(&name));
+        return route.ok_or_else(|| Problem::new(Code::RouteUnknown));
+    }
+    let routes = config.policy.routes().iter();
+    let mut clients = routes.filter(|route| !route.generates_key());
+    let kind = |route: &Route| route.scope.text("");
+    match clients.next() {
+        Some(route) if clients.all(|other| kind(other) == kind(route)) => Ok(route),
+        _ => Err(invalid("name the route as well: &route=<name>")),
     }
 }
 

@@ -10,6 +10,7 @@ use oncegate_core::key::Key;
 use oncegate_core::policy::{Attribute, Route, Scope};
 use oncegate_core::principal::Principal;
 use oncegate_core::problem::{Code, Problem};
+use worker::Url;
 
 use crate::arrived::Arrived;
 use crate::config::Config;
@@ -35,7 +36,7 @@ impl Caller {
         };
         let value = |attribute| value(arrived, claims.as_ref(), attribute);
         let scope = match &route.scope {
-            Scope::Host => route.scope.text(arrived.url.authority()),
+            Scope::Host => route.scope.text(&host(&arrived.url)),
             Scope::Tenant(attribute) => route.scope.text(&value(attribute)?),
         };
         let secret = config.identity_secret.as_bytes();
@@ -54,6 +55,15 @@ impl Caller {
             true => Identity::of_generated(secret, &self.scope, &route.name, key),
             false => Identity::of_key(secret, &self.scope, key),
         }
+    }
+}
+
+/// The host with its port, in one spelling: with a dot at its end it is the same one.
+fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
     }
 }
 

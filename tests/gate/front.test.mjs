@@ -7,6 +7,7 @@ import net from "node:net";
 import { after, before, beforeEach, test } from "node:test";
 
 import { startOrigin } from "../support/origin.mjs";
+import { call } from "../support/raw.mjs";
 import { json, startStack } from "../support/stack.mjs";
 
 const ROUTES = `[
@@ -175,6 +176,14 @@ test("in_flight = reject turns a duplicate away at once", async () => {
   assert.deepEqual([second.status, second.code, second.executed], [409, "in_progress", null]);
   go();
   assert.equal((await first).status, 201);
+});
+
+test("a host with a dot at its end is the same tenant", async () => {
+  const { port } = new URL(stack.gate);
+  const once = (host) => call(stack.gate, "/pay", { key, headers: { host: `${host}:${port}` } });
+  assert.equal((await once("shop.example")).says, "executed");
+  assert.equal((await once("SHOP.example.")).says, "replayed");
+  assert.equal((await once("other.example")).says, "executed");
 });
 
 test("k4 bodies and header fields that are too large are refused before anything is claimed", async () => {

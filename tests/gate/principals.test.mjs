@@ -36,7 +36,8 @@ before(async () => {
     Array.isArray(value)
       ? `[${value.map(inline)}]`
       : `{${Object.entries(value).map(([name, of]) => `${name}=${inline(of)}`)}}`;
-  stack = await startStack({ ROUTES, JWT: toml({ jwks, issuer: ISSUER, audience: AUDIENCE }) }, origin);
+  const settings = { ROUTES, ADMIN_SECRETS: "anna=0123456789abcdef" };
+  stack = await startStack({ ...settings, JWT: toml({ jwks, issuer: ISSUER, audience: AUDIENCE }) }, origin);
 });
 after(async () => {
   await stack?.stop();
@@ -211,4 +212,13 @@ test("a look-up and a cancellation find the caller's own operation, with a newer
   assert.equal(late.body.state, "executed");
   const absent = await ask("/.oncegate/v1/operations?route=pay", {}, { method: "GET" });
   assert.deepEqual([absent.status, absent.body.code], [400, "scope_missing"]);
+});
+
+test("an operator finds an operation by its tenant and key", async () => {
+  const { operation } = await ask("/pay", token());
+  const headers = { authorization: "Bearer 0123456789abcdef" };
+  const find = async (query) => (await fetch(`${stack.gate}/.oncegate/v1/admin/operations?${query}`, { headers })).json();
+  const found = await find(`scope=acme&key=${key}`);
+  assert.deepEqual([found.operation, found.state], [operation, "executed"]);
+  assert.equal((await find(`scope=other&key=${key}`)).code, "operation_unknown");
 });

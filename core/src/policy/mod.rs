@@ -121,9 +121,13 @@ impl Policy {
         if !overrides::may_override(content_type) {
             return false;
         }
+        !is_json(content_type) || (self.routes.len() > 1 && self.has_other(route, path))
+    }
+
+    fn has_other(&self, route: &Route, path: &str) -> bool {
         let readings = Readings::of(path);
         let mut others = self.routes.iter().filter(|other| other.name != route.name);
-        !is_json(content_type) || others.any(|other| other.pattern.may_match(&readings))
+        others.any(|other| other.pattern.may_match(&readings))
     }
 }
 
