@@ -1,0 +1,19 @@
+// K6: what the front of `wrangler dev` takes away before the gate sees it.
+
+import { expect, test } from "vitest";
+
+import { newKey, send } from "./support/gate.mjs";
+
+const shown = async (headers, path) => JSON.parse((await send(newKey(), { shows: true }, { path, headers })).body);
+
+test("k6 header fields that Connection names are of one connection, and stay here", async () => {
+  const hops = { connection: "close, X-Hop", "x-hop": "1", "x-kept": "1" };
+  for (const path of ["/orders", "/not-protected"]) {
+    const seen = await shown(hops, path);
+    expect([seen["x-hop"], seen["x-kept"]]).toEqual([undefined, "1"]);
+  }
+});
+
+test("k6 a request that nobody has an address for has no chain of addresses: the client's word alone is none", async () => {
+  expect((await shown({ "x-forwarded-for": "6.6.6.6" }, "/orders"))["x-forwarded-for"]).toBe(undefined);
+});
