@@ -16,7 +16,7 @@ use worker::{Env, Method, Response, Result};
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::message::{Erase, Inspect, Resolve, ToShard};
-use crate::{answer, bearer, body, shards};
+use crate::{answer, bearer, body, log, shards};
 
 /// Where one operation is found.
 pub(crate) const OPERATIONS: &str = "/.oncegate/v1/admin/operations";
@@ -47,26 +47,24 @@ pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Res
         Ok(asked) => asked,
         Err(problem) => return answer::problem(&problem),
     };
-    log(secret, &asked)?;
+    log(secret, &asked);
     shards::ask(env, config, &asked.operation, &asked.question).await
 }
 
-fn log(secret: &str, asked: &Asked) -> Result<()> {
-    let did = match &asked.question {
-        ToShard::Resolve(resolve) => serde_json::json!({ "resolve": resolve.outcome }),
-        ToShard::Erase(_) => "erase".into(),
-        _ => "inspect".into(),
+fn log(secret: &str, asked: &Asked) {
+    let line = match &asked.question {
+        ToShard::Resolve(resolve) => log::info("admin_resolve").with("outcome", resolve.outcome),
+        ToShard::Erase(_) => log::info("admin_erase"),
+        _ => log::info("admin_inspect"),
     };
-    let word = asked.word.as_ref();
-    let line = serde_json::json!({
-        "admin": secret,
-        "did": did,
-        "operation": asked.operation.reference(),
-        "actor": word.map(|word| &word.actor),
-        "reason": word.map(|word| &word.reason),
-    });
-    worker::console_log!("{line}");
-    Ok(())
+    let line = line
+        .operation(&asked.operation.reference())
+        .with("secret", secret);
+    match &asked.word {
+        Some(word) => line.with("actor", &word.actor).with("reason", &word.reason),
+        None => line,
+    }
+    .write();
 }
 
 async fn asked(arrived: &Arrived, config: &Config) -> std::result::Result<Asked, Problem> {

@@ -4,6 +4,7 @@ use js_sys::ArrayBuffer;
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Inquiry, Operation, Terms};
+use oncegate_core::policy::Ask;
 use oncegate_core::proof::Origin;
 use worker::{Headers, Method, Request, Result};
 
@@ -85,7 +86,10 @@ pub(crate) fn ask(
 ) -> Result<Option<Request>> {
     let (method, path_and_query) = match record.terms().origin {
         Origin::Ledger => (Method::Post, LEDGER_PROBE.to_owned()),
-        Origin::Read => return Ok(None),
+        Origin::Read => match how_to_ask(record.terms(), config) {
+            Some(ask) => (Method::Get, ask.path_and_query(&request.key()?)),
+            None => return Ok(None),
+        },
         Origin::None => return Ok(None),
     };
     let errand = Errand::Probe {
@@ -99,6 +103,11 @@ pub(crate) fn ask(
     let headers = Headers::new();
     message::attach_sealed(&headers, &dispatch, config)?;
     wire::request(COURIER_URL, method, headers, None).map(Some)
+}
+
+/// How the origin of an operation is asked, if its route still says so.
+pub(crate) fn how_to_ask<'a>(terms: &Terms, config: &'a Config) -> Option<&'a Ask> {
+    config.policy.route(Some(&terms.route))?.ask.as_ref()
 }
 
 fn about(errand: Errand, operation: &Identity, request: &Sendable, record: &Operation) -> Dispatch {

@@ -237,6 +237,10 @@ pub(crate) struct Seen {
     pub(crate) unsettled: u32,
     /// Proof contradicts the record.
     pub(crate) disputed: bool,
+    /// It waits for a person.
+    pub(crate) held: bool,
+    /// Its answer was forgotten on request.
+    pub(crate) erased: bool,
 }
 
 impl Seen {
@@ -251,6 +255,8 @@ impl Seen {
                 attempts: view.attempts,
                 unsettled: view.unsettled,
                 disputed: view.disputed,
+                held: view.held,
+                erased: view.erased,
             },
             // Never seen is not "did not happen": a delayed copy may still arrive (rule I8).
             None => Self {
@@ -261,6 +267,8 @@ impl Seen {
                 attempts: 0,
                 unsettled: 0,
                 disputed: false,
+                held: false,
+                erased: false,
             },
         }
     }

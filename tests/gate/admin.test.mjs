@@ -142,14 +142,15 @@ test("every use is one line in the log, without a key", async () => {
   const lines = await until(
     async () => {
       const log = await readFile(join(stack.folder, "gate.log"), "utf8");
-      const said = log.split("\n").filter((line) => line.includes(operation) && line.includes('"admin"'));
+      const said = log.split("\n").filter((line) => line.includes(operation) && line.includes("admin_"));
       assert.ok(said.every((line) => !line.includes(key) && !line.includes(ADMIN)));
       return said.map((line) => JSON.parse(line.slice(line.indexOf("{"), line.lastIndexOf("}") + 1)));
     },
     (lines) => lines.length >= 2,
   );
-  assert.deepEqual(lines[0], { admin: "anna", did: "inspect", operation, actor: null, reason: null });
-  assert.deepEqual(lines[1], { admin: "anna", did: "erase", operation, ...word });
+  const line = { level: "info", operation, secret: "anna" };
+  assert.deepEqual(lines[0], { ...line, event: "admin_inspect" });
+  assert.deepEqual(lines[1], { ...line, event: "admin_erase", ...word });
 });
 
 test("rows that were written are counted: two for an execution, none for a replay", async () => {

@@ -8,6 +8,7 @@ use std::cell::Cell;
 use worker::Result;
 
 use super::Inner;
+use crate::log;
 
 /// What is known of the object's one alarm.
 #[derive(Default)]
@@ -36,7 +37,9 @@ impl Inner {
         self.alarm.learn(Some(at_ms));
         self.state.wait_until(async move {
             if let Err(error) = set.await {
-                worker::console_error!("alarm: {error:?}");
+                log::error("alarm_not_set")
+                    .detail(format!("{error:?}"))
+                    .write();
             }
         });
         Ok(())

@@ -13,6 +13,7 @@ use worker::{Date, Fetcher, Request, Response, ResponseBuilder, Result};
 use super::{Inner, identity};
 use crate::answer::{self, Answer, Mark};
 use crate::errand;
+use crate::log;
 use crate::message::{Cancel, Heard, Reply};
 use crate::shards::within;
 use crate::store::Found;
@@ -66,7 +67,9 @@ impl Inner {
         let (sender, receiver) = oneshot::channel();
         self.state.wait_until(async move {
             if let Err(error) = wire::call(courier.into_rpc(), &call).await {
-                worker::console_error!("courier of a cancellation: {error}");
+                log::warn("courier_of_cancellation_lost")
+                    .detail(error)
+                    .write();
             }
             // Who has given up hears nothing.
             let _ = sender.send(());

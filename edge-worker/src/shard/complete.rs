@@ -9,6 +9,7 @@ use worker::{Date, Error, Result};
 
 use super::{Inner, identity};
 use crate::answer::Answer;
+use crate::log;
 use crate::message::{Begun, Completed, Completion, Reply};
 use crate::pace;
 use crate::store::Found;
@@ -36,8 +37,10 @@ impl Inner {
         let (record, settled) = record.settle(now_ms, settling);
         let (view, fingerprint) = (record.view(now_ms), record.fingerprint());
         if view.disputed {
-            let reference = &completion.operation;
-            worker::console_error!("{reference}: executed, although it was said not to be");
+            log::error("disputed")
+                .operation(&completion.operation)
+                .detail("executed, although it was said not to be")
+                .write();
         }
         let written = Written {
             answer: answer.as_ref().filter(|_| settled.store),

@@ -1,5 +1,6 @@
 //! A courier is on its way, and the shard stays awake for it.
 
+use std::fmt::Display;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
@@ -11,6 +12,7 @@ use worker::{Date, Fetcher, Request, Response, Result};
 use super::Inner;
 use crate::body;
 use crate::courier::SUPERSEDED;
+use crate::log;
 use crate::message::{Completion, Reply};
 use crate::shards::within;
 use crate::wire;
@@ -32,6 +34,14 @@ impl Attempt {
             lease_ms: record.terms().lease_ms,
             finish: record.terms().finish,
         }
+    }
+
+    fn log(&self, event: &str, detail: impl Display) {
+        log::error(event)
+            .operation(&self.operation.reference())
+            .attempt(self.number)
+            .detail(detail)
+            .write();
     }
 
     /// What is told if its courier does not come back.
@@ -79,10 +89,9 @@ impl Inner {
                 }
                 answered => {
                     let fault = answered.map(|said| said.map(|response| response.status_code()));
-                    let number = attempt.number;
-                    worker::console_error!("{:?} attempt {number}: {fault:?}", attempt.operation);
+                    attempt.log("courier_lost", format!("{fault:?}"));
                     if let Err(error) = shard.complete(&attempt.lost(), None) {
-                        worker::console_error!("completion: {error}");
+                        attempt.log("completion_failed", error);
                     }
                 }
             }
@@ -98,7 +107,7 @@ impl Inner {
             self.note(now_ms, &attempt.operation, found.trouble(now_ms))
         });
         if let Err(error) = noted {
-            worker::console_error!("{:?}: not listed: {error}", attempt.operation);
+            attempt.log("not_listed", error);
         }
     }
 }

@@ -10,6 +10,7 @@ use oncegate_core::problem::{Code, Problem};
 use worker::Result;
 
 use super::Inner;
+use crate::log;
 
 /// More tenants than this are not told apart for long: the accounts that owe nothing are dropped.
 const MOST_ACCOUNTS: usize = 10_000;
@@ -24,7 +25,9 @@ impl Inner {
         let config = self.config()?;
         let limits = &config.limits;
         if self.store(now_ms)?.database().size_bytes() > limits.bytes {
-            worker::console_error!("the shard's database is full: it begins nothing new");
+            log::error("shard_full")
+                .detail("it begins nothing new")
+                .write();
             let problem = Problem::new(Code::GateUnavailable);
             return Ok(Some(problem.retry_after(60_000)));
         }

@@ -9,6 +9,8 @@ use oncegate_store::Written;
 use worker::{Date, Fetcher, Request, Response, ResponseBuilder, Result};
 
 use super::{Inner, identity};
+use crate::errand;
+use crate::log;
 use crate::message::{Probed, Reply};
 use crate::store::Found;
 use crate::waiters::News;
@@ -19,7 +21,7 @@ impl Inner {
     pub(super) fn send_to_ask(self: &Rc<Self>, courier: Fetcher, call: Request) {
         self.state.wait_until(async move {
             if let Err(error) = wire::call(courier.into_rpc(), &call).await {
-                worker::console_error!("courier of a question: {error}");
+                log::warn("courier_of_question_lost").detail(error).write();
             }
         });
     }
@@ -45,12 +47,19 @@ impl Inner {
 
     /// A ledger is believed by its word, another origin by what its route lists.
     fn said(&self, probed: &Probed, terms: &Terms) -> Result<Outcome> {
-        let Reply::Answered { outcome, .. } = &probed.reply else {
+        let Reply::Answered {
+            status, outcome, ..
+        } = &probed.reply
+        else {
             return Ok(Outcome::Unknown);
         };
         let word = match terms.origin {
             Origin::Ledger => outcome.as_deref().and_then(Outcome::parse),
-            Origin::Read | Origin::None => None,
+            Origin::Read => {
+                let config = self.config()?;
+                errand::how_to_ask(terms, &config).map(|ask| ask.judge(*status))
+            }
+            Origin::None => None,
         };
         Ok(word.unwrap_or(Outcome::Unknown))
     }

@@ -4,10 +4,11 @@
 //! without its body: then the ledger can be asked about it, but not be sent it again.
 
 use js_sys::ArrayBuffer;
+use oncegate_core::key::Key;
 use oncegate_core::proof::Origin;
 use oncegate_store::StoredRequest;
 use serde::{Deserialize, Serialize};
-use worker::{Headers, Method, Request, Result};
+use worker::{Error, Headers, Method, Request, Result};
 
 use crate::arrived::path_and_query;
 use crate::message::{self, Claim};
@@ -82,6 +83,12 @@ impl Sendable {
             head: serde_json::to_string(&self.head)?,
             body: self.body.clone(),
         })
+    }
+
+    /// The key's own text, without the quotes that a header needs.
+    pub(crate) fn key(&self) -> Result<String> {
+        let key = Key::parse(&self.head.key).map_err(|error| Error::from(error.to_string()))?;
+        Ok(key.as_str().to_owned())
     }
 
     pub(crate) fn is_whole(&self) -> bool {

@@ -17,6 +17,7 @@ use super::dispatch::Attempt;
 use super::request::Sendable;
 use crate::desk::message::{Report, ToDesk, Troubled};
 use crate::errand;
+use crate::log;
 use crate::store::Found;
 
 /// How many operations one run sees to.
@@ -71,13 +72,13 @@ impl Inner {
             Ok(news) if news.is_empty() => {}
             Ok(news) => {
                 if let Err(error) = self.tell_desk(now_ms, &news).await {
-                    worker::console_error!("alarm: the desk has not heard: {error}");
+                    log::warn("desk_not_told").detail(error).write();
                 }
             }
             Err(error) => {
-                worker::console_error!("alarm: {error}");
+                log::error("alarm_failed").detail(error).write();
                 if let Err(error) = self.wake_at(now_ms, now_ms + AFTER_FAULT_MS) {
-                    worker::console_error!("alarm: not set again: {error}");
+                    log::error("alarm_not_set").detail(error).write();
                 }
             }
         }
@@ -102,7 +103,9 @@ impl Inner {
     /// Everything up to the first await: writes and what leaves after them.
     fn see_to_due(self: &Rc<Self>, now_ms: u64) -> Result<Vec<News>> {
         if let Err(error) = self.search(now_ms) {
-            worker::console_error!("alarm: open operations cannot be searched: {error}");
+            log::error("open_operations_not_searched")
+                .detail(error)
+                .write();
         }
         let store = self.store(now_ms)?;
         let mut news = Vec::new();
@@ -110,7 +113,11 @@ impl Inner {
             match self.see_to(now_ms, attention) {
                 Ok(told) => news.extend(told),
                 Err(error) => {
-                    worker::console_error!("{:?}: {error}", attention.operation);
+                    let reference = attention.operation.reference();
+                    log::error("not_seen_to")
+                        .operation(&reference)
+                        .detail(error)
+                        .write();
                     store.postpone(Attention {
                         due_ms: now_ms + LAST_PAUSE_MS,
                         ..attention
@@ -163,6 +170,12 @@ impl Inner {
             return Ok(None);
         }
         let acts = matches!(step, Step::Redispatch | Step::Ask(_)) && attention.settle_ms <= now_ms;
+        // As long as a courier may listen, an operation that nothing else settles is not held yet.
+        let listens_until_ms = record.as_ref().map_or(0, Operation::courier_ends_ms);
+        let step = match step {
+            Step::Hold if listens_until_ms > now_ms => Step::At(listens_until_ms),
+            step => step,
+        };
         let next = next(now_ms, attention, step, acts, untold);
         store.postpone(next)?;
         let route = record
@@ -190,9 +203,10 @@ impl Inner {
     ) -> Result<()> {
         let config = self.config()?;
         let Some(stored) = self.store(now_ms)?.request(operation)? else {
-            worker::console_error!(
-                "{operation:?}: no request is stored: only its client can go on"
-            );
+            log::error("request_not_stored")
+                .operation(&operation.reference())
+                .detail("only its client can go on with it")
+                .write();
             return Ok(());
         };
         let request = Sendable::read(stored)?;
