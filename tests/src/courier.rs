@@ -1,10 +1,10 @@
-//! Couriers, after `edge-worker/src/courier.rs`: one attempt there, its reply back to the shard.
+//! Couriers, after `edge-worker/src/courier`: one attempt there, its reply back to the shard.
 //!
 //! Invariant: a courier decides nothing. What it gives to the client is what the shard wrote.
 
 use std::collections::BTreeMap;
 
-use oncegate_core::operation::View;
+use oncegate_core::operation::{Streaming, View};
 use oncegate_core::outcome::Outcome;
 use oncegate_core::policy::{HARD_TIMEOUT_MS, STORE_DEADLINE_MS};
 use oncegate_core::problem::{Code, Problem};
@@ -25,6 +25,10 @@ pub(crate) enum CourierEvent {
     Start(Dispatch),
     Heard(Reply),
     HardTimeout,
+    /// The shard has marked the row: the answer passes as it comes (P6).
+    Passes(Streaming),
+    /// Its last byte is through, or it has broken.
+    Passed,
     Tell,
     /// The shard has written what the reply proves.
     Told(Completed),
@@ -53,6 +57,8 @@ pub(crate) struct Completed {
 struct Courier {
     dispatch: Dispatch,
     reply: Option<Reply>,
+    /// The answer goes to the caller as it comes, and nowhere else.
+    streams: bool,
     tells: usize,
 }
 
@@ -72,6 +78,8 @@ impl Couriers {
             CourierEvent::Start(_) => {}
             CourierEvent::Heard(reply) => self.heard(env, id, reply),
             CourierEvent::HardTimeout => self.heard(env, id, Reply::Broken),
+            CourierEvent::Passes(streaming) => self.passes(env, id, streaming),
+            CourierEvent::Passed => self.tell(env, id),
             CourierEvent::Tell => self.tell(env, id),
             CourierEvent::Told(completed) => self.told(env, id, completed),
             CourierEvent::Dies => self.die(env, id),
@@ -95,6 +103,7 @@ impl Couriers {
         let courier = Courier {
             dispatch,
             reply: None,
+            streams: false,
             tells: 0,
         };
         self.0.insert(id, courier);
@@ -122,8 +131,46 @@ impl Couriers {
         if env.has(Plant::AnswerBeforeWrite) {
             answer_early(env, &courier.dispatch, &reply);
         }
-        courier.reply = Some(reply);
+        courier.reply = Some(reply.clone());
+        let rate = env.faults.rates.stream;
+        if matches!(reply, Reply::Whole(_)) && env.strikes(rate) {
+            let completion = Completion {
+                key: courier.dispatch.key,
+                attempt: courier.dispatch.attempt,
+                reply,
+                streamed: true,
+            };
+            return env.after(1, Event::Shard(ShardEvent::Head(completion, id)));
+        }
         env.after(TELL_AGAIN_MS[0], Event::Courier(id, CourierEvent::Tell));
+    }
+
+    /// The first byte goes to the caller. The courier tells the end, whatever it is.
+    fn passes(&mut self, env: &mut Env, id: CourierId, streaming: Streaming) {
+        let Some(courier) = self.0.get_mut(&id).filter(|courier| !courier.streams) else {
+            return;
+        };
+        courier.streams = true;
+        let breaks = env.strikes(env.faults.rates.stream_breaks);
+        let carried = match &courier.reply {
+            _ if streaming.superseded => Carried::Superseded,
+            Some(Reply::Whole(answered)) if !breaks => Carried::Answered(Response {
+                http: answered.http,
+                status: Some(streaming.status),
+                body: Body::Text(answered.text.clone()),
+            }),
+            _ => Carried::Broken,
+        };
+        if breaks {
+            courier.reply = Some(Reply::Broken);
+        }
+        env.note(format_args!(
+            "{id:?} passes its answer on; it breaks: {breaks}"
+        ));
+        env.witness.passes(courier.dispatch.key);
+        carry(env, &courier.dispatch, carried);
+        let body_ms = env.random.between(1, 5_000);
+        env.after(body_ms, Event::Courier(id, CourierEvent::Passed));
     }
 
     fn tell(&mut self, env: &mut Env, id: CourierId) {
@@ -131,6 +178,7 @@ impl Couriers {
             dispatch,
             reply: Some(reply),
             tells,
+            streams,
         }) = self.0.get_mut(&id)
         else {
             return;
@@ -139,6 +187,7 @@ impl Couriers {
             key: dispatch.key,
             attempt: dispatch.attempt,
             reply: reply.clone(),
+            streamed: *streams,
         };
         *tells += 1;
         let pause_ms = TELL_AGAIN_MS.get(*tells).copied();

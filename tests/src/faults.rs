@@ -71,6 +71,10 @@ pub struct Rates {
     pub courier_dies: u32,
     /// The object that decides stops at a place where it awaits something.
     pub crash: u32,
+    /// An answer is passed on as it comes.
+    pub stream: u32,
+    /// Such an answer breaks off.
+    pub stream_breaks: u32,
     /// Somebody else asks under a key that he has seen.
     pub stranger: u32,
 }

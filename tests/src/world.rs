@@ -117,6 +117,8 @@ impl World {
                 completion_late: self.rate(200),
                 courier_dies: self.rate(200),
                 crash: self.rate(100),
+                stream: self.rate(500),
+                stream_breaks: self.rate(500),
                 stranger: self.rate(400),
             },
             calm_ms: self.random.between(5_000, LONGEST_STORM_MS),

@@ -108,12 +108,13 @@ pub(super) fn respond(env: &mut Env, call: Call, response: Response) {
             let answered = TabEvent::Answered(call.ticket, Box::new(response));
             env.after(travel_ms, Event::Tab(call.ticket.tab, answered));
         }
-        None => {
-            let notice_ms = notice_ms(env);
-            env.after(
-                notice_ms,
-                Event::Tab(call.ticket.tab, TabEvent::Broken(call.ticket)),
-            );
-        }
+        None => break_off(env, call),
     }
+}
+
+/// The caller notices that no whole answer comes.
+pub(super) fn break_off(env: &mut Env, call: Call) {
+    let notice_ms = notice_ms(env);
+    let broken = TabEvent::Broken(call.ticket);
+    env.after(notice_ms, Event::Tab(call.ticket.tab, broken));
 }

@@ -17,6 +17,8 @@ pub(crate) enum ShardEvent {
     ClientTimeout(CallId),
     Complete(Completion, Option<CourierId>),
     CourierLost(Dispatch),
+    /// The head of an answer that is to be passed on as it comes.
+    Head(Completion, CourierId),
     /// What the origin said when it was asked.
     Probed(Probe, Outcome),
     WaitOver(CallId),
@@ -28,6 +30,8 @@ pub(crate) enum ShardEvent {
 #[derive(Clone, Debug)]
 pub(crate) enum Carried {
     Answered(Response),
+    /// It broke in front of the caller.
+    Broken,
     Superseded,
 }
 
@@ -36,6 +40,8 @@ pub(crate) struct Completion {
     pub(crate) key: KeyId,
     pub(crate) attempt: u32,
     pub(crate) reply: Reply,
+    /// The answer was passed on and is not here.
+    pub(crate) streamed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -56,7 +62,7 @@ impl ShardEvent {
             Self::Carried(call, ..) | Self::ClientTimeout(call) | Self::WaitOver(call) => {
                 call.shard
             }
-            Self::Complete(completion, _) => completion.key.shard(),
+            Self::Complete(completion, _) | Self::Head(completion, _) => completion.key.shard(),
             Self::CourierLost(dispatch) => dispatch.key.shard(),
             Self::Probed(probe, _) => probe.key.shard(),
             Self::WriteLate(_, key, _) => key.shard(),

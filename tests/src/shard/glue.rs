@@ -1,6 +1,9 @@
 //! The few lines between the shard and its machine, and the places where bugs are planted.
 
-use oncegate_core::operation::{Admission, Operation, Settled, Settling, State, Stored, View};
+use oncegate_core::fingerprint::Fingerprint;
+use oncegate_core::operation::{
+    Admission, Operation, Settled, Settling, State, Stored, Streaming, View,
+};
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::principal::Principal;
 use oncegate_core::problem::{Code, Problem};
@@ -101,13 +104,9 @@ pub(super) fn settle(
     }
     let outcome = outcome(env, completion);
     let answer = match &completion.reply {
-        Reply::Broken => None,
-        Reply::Whole(answered) => Some(answered.clone()),
+        Reply::Whole(answered) if !completion.streamed => Some(answered.clone()),
+        Reply::Broken | Reply::Whole(_) => None,
     };
-    let recorded = answer
-        .as_ref()
-        .and_then(|answer| answer.text.as_ref())
-        .and_then(|text| text.recorded);
     let record = settle_earlier(env, record, now_ms, completion, outcome);
     let settling = Settling {
         attempt: match env.has(Plant::CompletionOfNewest) {
@@ -116,10 +115,34 @@ pub(super) fn settle(
         },
         reply: reply(completion, outcome),
         storable: answer.is_some(),
-        recorded,
+        recorded: recorded(completion),
     };
     let (record, settled) = record.settle(now_ms, settling);
     (record, settled, answer)
+}
+
+/// Takes the head of an answer that is passed on as it comes.
+pub(super) fn begin_streaming(
+    env: &Env,
+    record: Operation,
+    now_ms: u64,
+    completion: &Completion,
+) -> (Operation, Streaming) {
+    let head = Settling {
+        attempt: completion.attempt,
+        reply: reply(completion, outcome(env, completion)),
+        storable: false,
+        recorded: recorded(completion),
+    };
+    record.begin_streaming(now_ms, head)
+}
+
+/// What the reply is about, if the origin says that it is not what was sent.
+fn recorded(completion: &Completion) -> Option<Fingerprint> {
+    match &completion.reply {
+        Reply::Broken => None,
+        Reply::Whole(answered) => answered.text.as_ref()?.recorded,
+    }
 }
 
 fn outcome(env: &Env, completion: &Completion) -> Option<Outcome> {

@@ -1,4 +1,4 @@
-//! The shard, after `edge-worker/src/shard.rs` (and the part of `gate.rs` that asks it twice).
+//! The shard, after `edge-worker/src/shard` (and the part of `gate.rs` that asks it twice).
 //!
 //! Invariant: between reading a record and writing it back nothing else happens. Rows survive an
 //! eviction; waiters, owners and everything else in memory do not.
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use oncegate_core::operation::{Admission, Operation, State, View};
 use oncegate_core::outcome::Status;
 
-use self::answers::{ask_again, respond, tell_again};
+use self::answers::{ask_again, break_off, respond, tell_again};
 pub(crate) use self::cancel::CancelEvent;
 pub(crate) use self::events::{Carried, Completion, Row, ShardEvent};
 pub(crate) use self::glue::lost_problem;
@@ -71,6 +71,7 @@ impl Shard {
                 self.complete(env, &completion, courier);
             }
             ShardEvent::CourierLost(dispatch) => self.courier_lost(env, dispatch),
+            ShardEvent::Head(completion, courier) => self.head(env, &completion, courier),
             ShardEvent::Probed(probe, said) => self.probed(env, probe, said),
             ShardEvent::WaitOver(call) => self.wait_over(env, call),
             ShardEvent::WriteLate(instance, key, row) if instance == self.instance(env) => {
@@ -266,6 +267,11 @@ impl Shard {
             return;
         }
         match carried {
+            Carried::Broken => {
+                if let Some(pending) = self.pending.remove(&id) {
+                    break_off(env, pending.call);
+                }
+            }
             Carried::Superseded => self.answer_from_record(env, id),
             Carried::Answered(response) => {
                 if let Some(pending) = self.pending.remove(&id) {
@@ -284,11 +290,30 @@ impl Shard {
             key: dispatch.key,
             attempt: dispatch.attempt,
             reply: glue::lost(env),
+            streamed: false,
         };
         self.complete(env, &completion, None);
         if let Some(owner) = dispatch.owner {
             self.answer_from_record(env, owner);
         }
+    }
+
+    /// Marks the row before the first byte is passed on.
+    fn head(&mut self, env: &mut Env, completion: &Completion, courier: CourierId) {
+        if env.rows_are_newer || self.stops(env) {
+            return tell_again(env, Some(courier));
+        }
+        let Some(row) = self.rows.get(&completion.key).cloned() else {
+            return tell_again(env, Some(courier));
+        };
+        let now_ms = self.now_ms(env);
+        let (record, streaming) = glue::begin_streaming(env, row.record, now_ms, completion);
+        let view = record.view(now_ms);
+        self.write(env, completion.key, Row { record, ..row });
+        if view.state != State::Dispatched {
+            self.wake_waiters(env, completion.key, None, view.state.status());
+        }
+        env.after(1, Event::Courier(courier, CourierEvent::Passes(streaming)));
     }
 
     /// Settles an attempt, stores what it proves and tells those who wait.
