@@ -181,7 +181,7 @@ fn query(arrived: &Arrived, name: &str) -> Option<String> {
 }
 
 async fn read<T: DeserializeOwned>(arrived: &Arrived) -> std::result::Result<T, Problem> {
-    let body = body::whole_request(&arrived.request, LARGEST_CALL_BYTES)
+    let body = body::whole_request(arrived, LARGEST_CALL_BYTES)
         .await
         .map_err(|_| invalid(&format!("it has at most {LARGEST_CALL_BYTES} bytes")))?;
     let body = Uint8Array::new(&body).to_vec();

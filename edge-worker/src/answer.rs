@@ -5,8 +5,9 @@ use oncegate_core::header;
 use oncegate_core::operation::{State, Terms, View, retry_after_ms};
 use oncegate_core::outcome::Status;
 use oncegate_core::problem::{Code, Problem};
-use worker::{Headers, Response, ResponseBuilder, Result};
+use worker::{Response, ResponseBuilder, Result};
 
+use crate::fields::Fields;
 use crate::{body, pace};
 
 /// The pause to ask for where nothing is known of the operation.
@@ -38,13 +39,13 @@ impl<'a> Mark<'a> {
         }
     }
 
-    pub(crate) fn put(&self, headers: &Headers, status: Status) -> Result<()> {
-        headers.set(header::IDEMPOTENCY_STATUS, status.as_str())?;
-        headers.set(header::OPERATION, self.operation)?;
-        headers.set(
+    pub(crate) fn put(&self, fields: &mut Fields, status: Status) {
+        fields.set(header::IDEMPOTENCY_STATUS, status.as_str());
+        fields.set(header::OPERATION, self.operation);
+        fields.set(
             header::IDEMPOTENCY_KEY_LIFETIME,
-            &(self.key_ttl_ms / 1_000).to_string(),
-        )
+            (self.key_ttl_ms / 1_000).to_string(),
+        );
     }
 
     /// Turns a request away, with what may be told about the operation.
@@ -58,9 +59,9 @@ impl<'a> Mark<'a> {
     pub(crate) fn problem_of_absent(&self, code: Code) -> Result<Response> {
         let mut problem = Problem::new(code).retry_after(RETRY_HINT_MS);
         problem.operation = Some(self.operation.to_owned());
-        let response = write(&problem)?;
-        self.put(response.headers(), Status::Unknown)?;
-        Ok(response)
+        let mut fields = fields(&problem);
+        self.put(&mut fields, Status::Unknown);
+        write(&problem, &fields)
     }
 
     /// Answers the request whose attempt was lost.
@@ -86,21 +87,18 @@ impl<'a> Mark<'a> {
 
     /// Gives an answer again.
     pub(crate) fn again(&self, answer: &Answer, status: Status) -> Result<Response> {
-        let headers = Headers::new();
-        for (name, value) in &answer.headers {
-            headers.append(name, value)?;
-        }
+        let mut fields: Fields = answer.headers.iter().cloned().collect();
         if status == Status::Executed || status == Status::Refused {
-            headers.set(header::IDEMPOTENCY_REPLAYED, "true")?;
+            fields.set(header::IDEMPOTENCY_REPLAYED, "true");
         }
         let status = if status == Status::Executed {
             Status::Replayed
         } else {
             status
         };
-        self.put(&headers, status)?;
-        headers.set(header::DECISION, REPLAYED)?;
-        body::response(answer.status, &headers, answer.body.as_ref())
+        self.put(&mut fields, status);
+        fields.set(header::DECISION, REPLAYED);
+        body::response(answer.status, &fields.to_headers()?, answer.body.as_ref())
     }
 
     /// When to send again (rule P2): soon, but not all at once.
@@ -111,9 +109,9 @@ impl<'a> Mark<'a> {
     }
 
     fn write(&self, problem: &Problem, view: &View) -> Result<Response> {
-        let response = write(problem)?;
-        self.put(response.headers(), view.state.status())?;
-        Ok(response)
+        let mut fields = fields(problem);
+        self.put(&mut fields, view.state.status());
+        write(problem, &fields)
     }
 }
 
@@ -125,37 +123,43 @@ pub(crate) fn decided(response: Response, decision: &str) -> Result<Response> {
 
 /// A problem that says nothing about an earlier request.
 pub(crate) fn problem(problem: &Problem) -> Result<Response> {
-    write(problem)
+    write(problem, &fields(problem))
 }
 
 /// A shard's answer that says nothing about the operation, which it names only as the caller has: by
 /// that a gate tells it from a fault of the platform.
 pub(crate) fn turn_away(problem: &Problem, operation: &str) -> Result<Response> {
-    let response = write(problem)?;
-    response.headers().set(header::OPERATION, operation)?;
-    Ok(response)
+    let mut fields = fields(problem);
+    fields.set(header::OPERATION, operation);
+    write(problem, &fields)
 }
 
 /// The gate cannot work with its settings. Which one, its log says; a client must not.
 pub(crate) fn misconfigured() -> Result<Response> {
-    write(&Problem::new(Code::GateUnavailable).because("the gate is not configured; see its log"))
+    let reason = "the gate is not configured; see its log";
+    problem(&Problem::new(Code::GateUnavailable).because(reason))
 }
 
-fn write(problem: &Problem) -> Result<Response> {
-    let headers = Headers::new();
-    headers.set("content-type", "application/problem+json")?;
-    headers.set("content-language", "en")?;
-    headers.set("cache-control", "no-store")?;
-    headers.set(header::DECISION, problem.code.as_str())?;
+/// The header fields of every problem.
+fn fields(problem: &Problem) -> Fields {
+    let mut fields = Fields::default();
+    fields.set("content-type", "application/problem+json");
+    fields.set("content-language", "en");
+    fields.set("cache-control", "no-store");
+    fields.set(header::DECISION, problem.code.as_str());
     if problem.code == Code::Unauthorized {
-        headers.set("www-authenticate", "Bearer")?;
+        fields.set("www-authenticate", "Bearer");
     }
     if let Some(wait_ms) = problem.retry_after_ms {
-        headers.set("retry-after", &wait_ms.div_ceil(1_000).to_string())?;
+        fields.set("retry-after", wait_ms.div_ceil(1_000).to_string());
     }
+    fields
+}
+
+fn write(problem: &Problem, fields: &Fields) -> Result<Response> {
     let body = serde_json::to_vec(problem)?;
     Ok(ResponseBuilder::new()
         .with_status(problem.status)
-        .with_headers(headers)
+        .with_headers(fields.to_headers()?)
         .fixed(body))
 }

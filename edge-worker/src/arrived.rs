@@ -3,11 +3,14 @@
 use oncegate_core::policy::overrides::{is_override_header, query_overrides};
 use worker::{Method, Request, Result, Url};
 
+use crate::fields::Fields;
+
 /// A request, with what is read off it once.
 pub(crate) struct Arrived {
     pub(crate) request: Request,
     pub(crate) method: Method,
     pub(crate) url: Url,
+    pub(crate) fields: Fields,
     /// The path as it was spelled: for matching, where spelling matters.
     pub(crate) raw_path: String,
     /// Path and query as they will be sent: for the fingerprint, the signature and the sending, which
@@ -34,6 +37,7 @@ impl Arrived {
             None => url.path().to_owned(),
         };
         Ok(Some(Self {
+            fields: Fields::of(request.headers())?,
             request,
             method,
             url,
@@ -44,9 +48,8 @@ impl Arrived {
 
     /// Whether the request, without its body, asks an origin to read another method than its own.
     pub(crate) fn is_overridden(&self) -> bool {
-        let mut names = self.request.headers().keys();
-        names.any(|name| is_override_header(&name))
-            || query_overrides(self.url.query().unwrap_or_default())
+        let mut names = self.fields.iter().map(|(name, _)| name);
+        names.any(is_override_header) || query_overrides(self.url.query().unwrap_or_default())
     }
 
     /// Whether there is a body that a forwarded request of this method cannot have.
@@ -56,19 +59,16 @@ impl Arrived {
     }
 
     /// Those of the named header fields that the request has.
-    pub(crate) fn headers_of<'n>(&self, names: &'n [String]) -> Result<Vec<(&'n str, String)>> {
-        let mut found = Vec::new();
-        for name in names {
-            if let Some(value) = self.request.headers().get(name)? {
-                found.push((name.as_str(), value));
-            }
-        }
-        Ok(found)
+    pub(crate) fn headers_of<'a>(&'a self, names: &'a [String]) -> Vec<(&'a str, &'a str)> {
+        let named = names.iter().map(String::as_str);
+        named
+            .filter_map(|name| Some((name, self.fields.get(name)?)))
+            .collect()
     }
 
     /// The value of a header, empty if there is none.
-    pub(crate) fn header(&self, name: &str) -> Result<String> {
-        Ok(self.request.headers().get(name)?.unwrap_or_default())
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.fields.get(name).unwrap_or_default()
     }
 }
 

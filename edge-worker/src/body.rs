@@ -6,6 +6,8 @@ use wasm_bindgen::prelude::*;
 use web_sys::{ReadableStream, ReadableStreamDefaultReader, ResponseInit};
 use worker::{EncodeBody, Error, Headers, Request, Response, Result};
 
+use crate::arrived::Arrived;
+
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"], js_name = digest)]
@@ -21,14 +23,15 @@ pub(crate) enum BodyFault {
 
 /// Reads a request's body to its end, but not beyond `limit` bytes.
 pub(crate) async fn whole_request(
-    request: &Request,
+    arrived: &Arrived,
     limit: u64,
 ) -> std::result::Result<ArrayBuffer, BodyFault> {
-    let announced = request.headers().get("content-length").ok().flatten();
+    let request = arrived.request.inner();
+    let announced = arrived.fields.get("content-length");
     let body = match announced.and_then(|length| length.parse::<u64>().ok()) {
         Some(length) if length > limit => return Err(BodyFault::TooLarge),
-        Some(_) => whole(request.inner().array_buffer()).await,
-        None => by_chunks(request.inner(), limit).await?,
+        Some(_) => whole(request.array_buffer()).await,
+        None => by_chunks(request, limit).await?,
     };
     body.map_err(|_| BodyFault::Incomplete)
 }

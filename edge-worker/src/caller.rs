@@ -77,7 +77,7 @@ fn value(
         Refusal::from(Problem::new(Code::ScopeMissing).because(reason))
     };
     let found = match attribute {
-        Attribute::Header(name) => arrived.request.headers().get(name)?,
+        Attribute::Header(name) => arrived.fields.get(name).map(str::to_owned),
         Attribute::Claim(name) => claims.and_then(|claims| claims.text(name)),
     };
     let found = found.ok_or_else(|| missing("is missing"))?;

@@ -99,11 +99,7 @@ impl<'a> Question<'a> {
         let name = named.as_ref().map(|(_, name)| name.as_ref());
         let route = config.policy.route(name);
         let route = route.ok_or_else(|| Problem::new(Code::RouteUnknown))?;
-        let carried = arrived.headers_of(route.key_headers())?;
-        let headers: Vec<_> = carried
-            .iter()
-            .map(|(name, value)| (*name, &**value))
-            .collect();
+        let headers = arrived.headers_of(route.key_headers());
         let key = named_key(&headers).map_err(|fault| Problem::from(&fault))?;
         let key = key.ok_or_else(|| Problem::new(Code::KeyMissing))?;
         let caller = Caller::of(arrived, route, config).await?;

@@ -60,12 +60,12 @@ async fn admit(
         let reason = "the platform forwards no body with this method";
         return problem(Problem::new(Code::MethodUnsupported).because(reason));
     }
-    if loops::is_loop(arrived, config)? {
+    if loops::is_loop(arrived, config) {
         return problem(Problem::new(Code::LoopDetected));
     }
-    if is_page && let Some(asked) = cors::preflight(arrived)? {
+    if is_page && let Some(asked) = cors::preflight(arrived) {
         let switch = switch::current(env, config, context).await;
-        if let Some(response) = cors::answer(arrived, &asked, config, &switch)? {
+        if let Some(response) = cors::answer(arrived, asked, config, &switch)? {
             return Ok(Answered::Gate(response));
         }
     }

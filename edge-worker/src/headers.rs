@@ -2,10 +2,11 @@
 
 use oncegate_core::forwarded::{forwarded_for, is_traceparent, new_traceparent};
 use oncegate_core::header::{IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED, IDEMPOTENCY_STATUS};
-use worker::{Headers, Result};
+use worker::Result;
 
 use crate::arrived::Arrived;
 use crate::config::Config;
+use crate::fields::Fields;
 use crate::{loops, random};
 
 /// Never forwarded, in either direction: they speak of one connection, not of the message.
@@ -40,48 +41,41 @@ pub(crate) fn towards_origin(
     arrived: &Arrived,
     protected: bool,
     config: &Config,
-) -> Result<Headers> {
-    let received = arrived.request.headers();
-    let headers = without(received, |name| {
+) -> Result<Fields> {
+    let mut fields = without(&arrived.fields, |name| {
         matches!(name, "host" | "expect" | "content-length")
             || (name.starts_with("idempotency-") && name != IDEMPOTENCY_KEY)
             || (protected && is_conditional(name))
-    })?;
+    });
     if protected {
         // A coded answer would be decoded on its way through, and not be the origin's bytes.
-        headers.set("accept-encoding", "identity")?;
+        fields.set("accept-encoding", "identity");
     }
-    loops::mark(&headers, config)?;
-    describe_way(arrived, &headers)?;
-    Ok(headers)
+    loops::mark(&mut fields, config);
+    describe_way(arrived, &mut fields)?;
+    Ok(fields)
 }
 
 /// Where the request comes from, whom it was sent to, and the trace that it belongs to.
-fn describe_way(arrived: &Arrived, headers: &Headers) -> Result<()> {
-    let received = arrived.request.headers();
-    headers.set("x-forwarded-host", arrived.url.authority())?;
-    headers.set("x-forwarded-proto", arrived.url.scheme())?;
-    let chain = received.get("x-forwarded-for")?;
-    match received.get("cf-connecting-ip")? {
-        Some(address) => {
-            headers.set(
-                "x-forwarded-for",
-                &forwarded_for(chain.as_deref(), &address),
-            )?;
-        }
+fn describe_way(arrived: &Arrived, fields: &mut Fields) -> Result<()> {
+    let received = &arrived.fields;
+    fields.set("x-forwarded-host", arrived.url.authority());
+    fields.set("x-forwarded-proto", arrived.url.scheme());
+    let chain = received.get("x-forwarded-for");
+    match received.get("cf-connecting-ip") {
+        Some(address) => fields.set("x-forwarded-for", forwarded_for(chain, address)),
         // Nobody says where it comes from, least of all the client.
-        None => headers.delete("x-forwarded-for")?,
+        None => fields.remove("x-forwarded-for"),
     }
-    let trace = received.get("traceparent")?;
-    if !trace.is_some_and(|trace| is_traceparent(&trace)) {
-        headers.set("traceparent", &new_traceparent(&random::bytes()?))?;
-        headers.delete("tracestate")?;
+    if !received.get("traceparent").is_some_and(is_traceparent) {
+        fields.set("traceparent", new_traceparent(&random::bytes()?));
+        fields.remove("tracestate");
     }
     Ok(())
 }
 
 /// What the origin answered, without what speaks of its connection or in the gate's name.
-pub(crate) fn towards_client(received: &Headers) -> Result<Headers> {
+pub(crate) fn towards_client(received: &Fields) -> Fields {
     without(received, |name| {
         matches!(
             name,
@@ -92,21 +86,21 @@ pub(crate) fn towards_client(received: &Headers) -> Result<Headers> {
 
 /// Without hop-by-hop fields, the gate's own, and those that `dropped` names. Some origins take `_`
 /// for `-`, so names are compared as they do.
-fn without(received: &Headers, dropped: impl Fn(&str) -> bool) -> Result<Headers> {
-    let named = connection_options(received)?;
-    let headers = Headers::new();
-    for (name, value) in received.entries() {
+fn without(received: &Fields, dropped: impl Fn(&str) -> bool) -> Fields {
+    let named = connection_options(received);
+    let passes = |name: &str| {
         let read_as = name.replace('_', "-");
         let is_dropped = HOP_BY_HOP.contains(&read_as.as_str())
             || read_as.starts_with("oncegate-")
             || (read_as != name && is_ours(&read_as))
-            || named.contains(&name)
+            || named.iter().any(|named| named == name)
             || dropped(&read_as);
-        if !is_dropped {
-            headers.append(&name, &value)?;
-        }
-    }
-    Ok(headers)
+        !is_dropped
+    };
+    let passed = received.iter().filter(|(name, _)| passes(name));
+    passed
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// Fields that the gate writes itself, so that another spelling of them must not pass.
@@ -115,23 +109,20 @@ fn is_ours(name: &str) -> bool {
 }
 
 /// Whether there are more fields, or more bytes in them, than allowed.
-pub(crate) fn exceed(headers: &Headers, fields: usize, bytes: usize) -> bool {
-    let sizes = headers
-        .entries()
+pub(crate) fn exceed(received: &Fields, fields: usize, bytes: usize) -> bool {
+    let sizes = received
+        .iter()
         .map(|(name, value)| name.len() + value.len());
     let (count, size) = sizes.fold((0, 0), |(count, sum), size| (count + 1, sum + size));
     count > fields || size > bytes
 }
 
 /// What a replay of this answer needs.
-pub(crate) fn for_replay(received: &Headers) -> Result<Vec<(String, String)>> {
-    let mut kept = Vec::new();
-    for name in REPLAYED {
-        if let Some(value) = received.get(name)? {
-            kept.push((name.to_owned(), value));
-        }
-    }
-    Ok(kept)
+pub(crate) fn for_replay(received: &Fields) -> Vec<(String, String)> {
+    let kept = REPLAYED
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), received.get(name)?.to_owned())));
+    kept.collect()
 }
 
 fn is_conditional(name: &str) -> bool {
@@ -139,10 +130,10 @@ fn is_conditional(name: &str) -> bool {
 }
 
 /// The fields that `Connection` names: they are hop-by-hop too.
-fn connection_options(headers: &Headers) -> Result<Vec<String>> {
-    let value = headers.get("connection")?.unwrap_or_default();
-    Ok(value
+fn connection_options(received: &Fields) -> Vec<String> {
+    let value = received.get("connection").unwrap_or_default();
+    value
         .split(',')
         .map(|name| name.trim().to_ascii_lowercase())
-        .collect())
+        .collect()
 }

@@ -26,6 +26,7 @@ mod courier;
 mod desk;
 mod endpoints;
 mod errand;
+mod fields;
 mod gate;
 mod headers;
 mod jwt;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use worker::{Error, Headers, Result};
 
 use crate::config::Config;
+use crate::fields::Fields;
 
 /// The header of every message.
 pub(crate) const MESSAGE: &str = "oncegate-message";
@@ -274,9 +275,10 @@ impl Seen {
     }
 }
 
-/// Writes a message to a shard into `headers`. Only the gate has the way to shards: no seal.
-pub(crate) fn attach(headers: &Headers, message: &ToShard) -> Result<()> {
-    headers.set(MESSAGE, &written(message)?)
+/// Writes a message to a shard into `fields`. Only the gate has the way to shards: no seal.
+pub(crate) fn attach(fields: &mut Fields, message: &ToShard) -> Result<()> {
+    fields.set(MESSAGE, written(message)?);
+    Ok(())
 }
 
 /// Reads the message to a shard.
@@ -296,7 +298,11 @@ pub(crate) fn attach_sealed(headers: &Headers, dispatch: &Dispatch, config: &Con
 
 /// Reads the message to a courier; `None` for a request that is not a shard's.
 pub(crate) fn open(headers: &Headers, config: &Config) -> Result<Option<Dispatch>> {
-    let (Some(seal), Some(text)) = (headers.get(SEAL)?, headers.get(MESSAGE)?) else {
+    // A client's request has no seal: nothing more is looked for.
+    let Some(seal) = headers.get(SEAL)? else {
+        return Ok(None);
+    };
+    let Some(text) = headers.get(MESSAGE)? else {
         return Ok(None);
     };
     if !is_sealed(config.identity_secret.as_bytes(), &text, &seal) {
@@ -323,8 +329,8 @@ fn understood<T: DeserializeOwned>(text: &str) -> Result<T> {
     Ok(serde_json::from_str(json)?)
 }
 
-/// Takes the message out of `headers`.
-pub(crate) fn remove(headers: &Headers) -> Result<()> {
-    headers.delete(SEAL)?;
-    headers.delete(MESSAGE)
+/// Takes the message out of `fields`.
+pub(crate) fn remove(fields: &mut Fields) {
+    fields.remove(SEAL);
+    fields.remove(MESSAGE);
 }

@@ -15,7 +15,7 @@ use crate::arrived::Arrived;
 use crate::body::{self, BodyFault};
 use crate::caller::Caller;
 use crate::config::Config;
-use crate::message::{self, Claim, ToShard};
+use crate::message::{Claim, ToShard};
 use crate::refusal::Refusal;
 use crate::shards::ShardRequest;
 use crate::{breaker, headers};
@@ -40,20 +40,20 @@ pub(crate) async fn check(
     config: &Config,
 ) -> Result<Checked, Refusal> {
     let body = whole_body(arrived, route).await?;
-    let content_type = arrived.header("content-type")?;
+    let content_type = arrived.header("content-type");
     let looks = config
         .policy
-        .looks_into(route, &arrived.raw_path, &content_type);
-    let read = (looks || route.reads_body(&content_type)).then(|| Uint8Array::new(&body).to_vec());
+        .looks_into(route, &arrived.raw_path, content_type);
+    let read = (looks || route.reads_body(content_type)).then(|| Uint8Array::new(&body).to_vec());
     let bytes = read.as_deref().unwrap_or_default();
     if looks {
-        refuse_override(arrived, &content_type, bytes)?;
+        refuse_override(arrived, content_type, bytes)?;
     }
-    let Some((key, kind)) = key(arrived, route, &content_type, bytes)? else {
+    let Some((key, kind)) = key(arrived, route, content_type, bytes)? else {
         return Ok(Checked::Unkeyed(not_empty(body)));
     };
     let caller = Caller::of(arrived, route, config).await?;
-    let said = read.and_then(|read| route.body_digest(&content_type, &read));
+    let said = read.and_then(|read| route.body_digest(content_type, &read));
     let body_sha256 = match said {
         Some(digest) => digest,
         None => body::sha256(&body).await?,
@@ -66,19 +66,20 @@ pub(crate) async fn check(
         key: key.to_header(),
         kind,
         principal: caller.principal,
-        fingerprint: fingerprint(arrived, &content_type, body_sha256)?,
+        fingerprint: fingerprint(arrived, content_type, body_sha256),
         unreachable: is_unreachable(route, config).await,
         terms: route.terms.clone(),
         wait_ms: route.wait_ms,
         client_timeout_ms: route.client_timeout_ms,
     };
-    let headers = headers::towards_origin(arrived, true, config)?;
-    message::attach(&headers, &ToShard::Claim(claim))?;
     let request = ShardRequest {
         path_and_query: arrived.path_and_query.clone(),
         method: arrived.method.clone(),
-        headers,
         body: not_empty(body),
+        ..ShardRequest::new(
+            &ToShard::Claim(claim),
+            headers::towards_origin(arrived, true, config)?,
+        )?
     };
     Ok(Checked::Claim(operation, request))
 }
@@ -87,7 +88,7 @@ pub(crate) async fn check(
 /// (rule K5).
 pub(crate) fn may_hide_method(arrived: &Arrived) -> Result<bool> {
     let has_body = arrived.request.inner().body().is_some();
-    Ok(has_body && may_override(&arrived.header("content-type")?))
+    Ok(has_body && may_override(arrived.header("content-type")))
 }
 
 /// Reads the body of such a request. `route` protects its path under another method.
@@ -95,18 +96,18 @@ pub(crate) async fn check_unprotected(
     arrived: &Arrived,
     route: &Route,
 ) -> Result<Option<ArrayBuffer>, Refusal> {
-    let content_type = arrived.header("content-type")?;
+    let content_type = arrived.header("content-type");
     let body = whole_body(arrived, route).await?;
-    refuse_override(arrived, &content_type, &Uint8Array::new(&body).to_vec())?;
+    refuse_override(arrived, content_type, &Uint8Array::new(&body).to_vec())?;
     Ok(not_empty(body))
 }
 
 async fn whole_body(arrived: &Arrived, route: &Route) -> Result<ArrayBuffer, Refusal> {
-    if headers::exceed(arrived.request.headers(), MOST_FIELDS, LARGEST_FIELDS_BYTES) {
+    if headers::exceed(&arrived.fields, MOST_FIELDS, LARGEST_FIELDS_BYTES) {
         let limit = format!("the limits are {MOST_FIELDS} fields and {LARGEST_FIELDS_BYTES} bytes");
         return Err(Problem::new(Code::HeadersTooLarge).because(limit).into());
     }
-    let body = body::whole_request(&arrived.request, route.max_body_bytes).await;
+    let body = body::whole_request(arrived, route.max_body_bytes).await;
     body.map_err(|fault| {
         Refusal::from(match fault {
             BodyFault::Incomplete => Problem::new(Code::BodyIncomplete),
@@ -121,8 +122,7 @@ async fn whole_body(arrived: &Arrived, route: &Route) -> Result<ArrayBuffer, Ref
 /// Refuses a body that asks an origin to read another method. One that is coded cannot be read here, and
 /// may be by the origin.
 fn refuse_override(arrived: &Arrived, content_type: &str, body: &[u8]) -> Result<(), Refusal> {
-    let coding = arrived.header("content-encoding")?;
-    let is_coded = !matches!(coding.as_str(), "" | "identity");
+    let is_coded = !matches!(arrived.header("content-encoding"), "" | "identity");
     let reason = match is_coded {
         true => "a field in a coded body could stand for another method",
         false if body_overrides(content_type, body) => "a field stands for another method",
@@ -137,13 +137,8 @@ fn key(
     content_type: &str,
     body: &[u8],
 ) -> Result<Option<(Key, KeyKind)>, Refusal> {
-    let carried = arrived.headers_of(route.key_headers())?;
-    let headers: Vec<(&str, &str)> = carried
-        .iter()
-        .map(|(name, value)| (*name, &**value))
-        .collect();
     let asked = Asked {
-        headers: &headers,
+        headers: &arrived.headers_of(route.key_headers()),
         path: &arrived.raw_path,
         query: arrived.url.query().unwrap_or_default(),
         content_type,
@@ -160,18 +155,14 @@ async fn is_unreachable(route: &Route, config: &Config) -> bool {
     }
 }
 
-fn fingerprint(
-    arrived: &Arrived,
-    content_type: &str,
-    body_sha256: [u8; 32],
-) -> Result<Fingerprint, Refusal> {
-    Ok(Fingerprint::of(&Parts {
+fn fingerprint(arrived: &Arrived, content_type: &str, body_sha256: [u8; 32]) -> Fingerprint {
+    Fingerprint::of(&Parts {
         method: arrived.method.as_ref(),
         path_and_query: &arrived.path_and_query,
         content_type,
-        content_encoding: &arrived.header("content-encoding")?,
+        content_encoding: arrived.header("content-encoding"),
         body_sha256,
-    }))
+    })
 }
 
 fn not_empty(body: ArrayBuffer) -> Option<ArrayBuffer> {

@@ -15,7 +15,7 @@ pub(crate) async fn pass(
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
-    let headers = headers::towards_origin(arrived, false, config)?;
+    let headers = headers::towards_origin(arrived, false, config)?.to_headers()?;
     let origin = config.origins.of_path(arrived.url.path());
     let url = origins::url(origin, &arrived.path_and_query);
     let request = wire::request(&url, arrived.method.clone(), headers, body)?;

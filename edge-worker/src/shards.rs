@@ -17,6 +17,7 @@ use worker::{
 };
 
 use crate::config::Config;
+use crate::fields::Fields;
 use crate::message::{self, ToShard};
 use crate::{answer, log, tally, wire};
 
@@ -34,12 +35,16 @@ pub(crate) struct ShardRequest {
 impl ShardRequest {
     /// A message alone.
     pub(crate) fn message(message: &ToShard) -> Result<Self> {
-        let headers = Headers::new();
-        message::attach(&headers, message)?;
+        Self::new(message, Fields::default())
+    }
+
+    /// A message, and header fields with it.
+    pub(crate) fn new(message: &ToShard, mut fields: Fields) -> Result<Self> {
+        message::attach(&mut fields, message)?;
         Ok(Self {
             path_and_query: "/".to_owned(),
             method: Method::Post,
-            headers,
+            headers: fields.to_headers()?,
             body: None,
         })
     }

@@ -14,6 +14,7 @@ use super::passing::Passing;
 use super::tell::line;
 use crate::body::{self, Chunks, Read};
 use crate::config::Config;
+use crate::fields::Fields;
 use crate::message::{self, Dispatch};
 use crate::shards::within;
 use crate::{log, origins, wire};
@@ -32,7 +33,7 @@ pub(super) struct Received {
 /// An answer without its body.
 pub(super) struct Head {
     pub(super) status: u16,
-    pub(super) headers: Headers,
+    pub(super) fields: Fields,
 }
 
 /// The body of an answer.
@@ -80,25 +81,25 @@ pub(super) async fn send(
 async fn receive(response: Response, keep: Keep) -> Result<Received> {
     let head = Head {
         status: response.status_code(),
-        headers: response.headers().clone(),
+        fields: Fields::of(response.headers())?,
     };
     let body = if head.status > LAST_STATUS || body::is_bodiless(head.status) {
         // What cannot be given to a client is not kept for one.
         body::discard_answer(response);
         Body::Whole(ArrayBuffer::new(0))
     } else {
-        read(response, &head.headers, &keep).await?
+        read(response, &head.fields, &keep).await?
     };
     Ok(Received { head, body, keep })
 }
 
 /// Reads an answer that may be stored. One of unknown length is read until it is too large: most are
 /// not, and an answer that cannot be given again is of little use to who has lost it.
-async fn read(response: Response, headers: &Headers, keep: &Keep) -> Result<Body> {
-    let length = headers.get("content-length")?;
+async fn read(response: Response, fields: &Fields, keep: &Keep) -> Result<Body> {
+    let length = fields.get("content-length");
     let length = length.and_then(|length| length.parse::<u64>().ok());
     let response = web_sys::Response::from(response);
-    let is_endless = keep.stream || is_event_stream(headers)?;
+    let is_endless = keep.stream || is_event_stream(fields);
     match (response.body(), length) {
         (None, _) => Ok(Body::Whole(ArrayBuffer::new(0))),
         (Some(stream), _) if is_endless || length > Some(keep.max_bytes) => {
@@ -116,15 +117,15 @@ async fn read(response: Response, headers: &Headers, keep: &Keep) -> Result<Body
 }
 
 /// Events are of use while they happen, and have no end to wait for.
-fn is_event_stream(headers: &Headers) -> Result<bool> {
-    let content_type = headers.get("content-type")?.unwrap_or_default();
-    Ok(content_type.starts_with("text/event-stream"))
+fn is_event_stream(fields: &Fields) -> bool {
+    let content_type = fields.get("content-type").unwrap_or_default();
+    content_type.starts_with("text/event-stream")
 }
 
 /// Rule K6: what the origin is told, and the signature over it.
 fn origin_headers(request: &Request, dispatch: &Dispatch, config: &Config) -> Result<Headers> {
-    let headers = request.headers().clone();
-    message::remove(&headers)?;
+    let mut fields = Fields::of(request.headers())?;
+    message::remove(&mut fields);
     let method = request.method();
     let claims = Claims {
         method: method.as_ref(),
@@ -135,14 +136,14 @@ fn origin_headers(request: &Request, dispatch: &Dispatch, config: &Config) -> Re
         key_kind: dispatch.kind.as_str(),
         fingerprint: &dispatch.fingerprint.to_string(),
     };
-    headers.set(header::IDEMPOTENCY_KEY, claims.key)?;
-    headers.set(header::ATTEMPT, claims.attempt)?;
-    headers.set(header::OPERATION, claims.operation)?;
-    headers.set(header::KEY_KIND, claims.key_kind)?;
-    headers.set(header::FINGERPRINT, claims.fingerprint)?;
+    fields.set(header::IDEMPOTENCY_KEY, claims.key);
+    fields.set(header::ATTEMPT, claims.attempt);
+    fields.set(header::OPERATION, claims.operation);
+    fields.set(header::KEY_KIND, claims.key_kind);
+    fields.set(header::FINGERPRINT, claims.fingerprint);
     let signature = config
         .signing_secrets
         .sign(Date::now().as_millis(), &claims);
-    headers.set(header::SIGNATURE, &signature)?;
-    Ok(headers)
+    fields.set(header::SIGNATURE, signature);
+    fields.to_headers()
 }

@@ -79,9 +79,9 @@ async fn bring(
             body: Body::Whole(bytes),
             ..
         }) => {
-            let headers = headers::towards_client(&head.headers)?;
-            mark.put(&headers, completed.view.state.status())?;
-            body::response(head.status, &headers, Some(&bytes))
+            let mut fields = headers::towards_client(&head.fields);
+            mark.put(&mut fields, completed.view.state.status());
+            body::response(head.status, &fields.to_headers()?, Some(&bytes))
         }
         lost => {
             let status = if matches!(lost, Err(Lost::TimedOut)) {
@@ -102,7 +102,7 @@ async fn begin(
     env: &Env,
     config: &Config,
 ) -> Result<Carried> {
-    let reply = reply(head, false)?;
+    let reply = reply(head, false);
     let begin = ToShard::Begin(completion(dispatch, reply.clone()));
     let told = tell(env, config, dispatch, &ShardRequest::message(&begin)?).await?;
     let Some(mut told) = told else {
@@ -113,11 +113,14 @@ async fn begin(
     let (response, client) = if begun.superseded {
         (superseded()?, Client::NONE)
     } else {
-        let headers = headers::towards_client(&head.headers)?;
+        let mut fields = headers::towards_client(&head.fields);
         let status = Status::parse(&begun.status).unwrap_or(Status::Unknown);
-        Mark::new(&dispatch.operation, &dispatch.terms).put(&headers, status)?;
+        Mark::new(&dispatch.operation, &dispatch.terms).put(&mut fields, status);
         let (stream, client) = passing.open()?;
-        (body::streamed(head.status, &headers, &stream)?, client)
+        (
+            body::streamed(head.status, &fields.to_headers()?, &stream)?,
+            client,
+        )
     };
     let rest = Rest {
         passing,

@@ -16,33 +16,35 @@ pub(super) fn report(
     received: &Received,
     message: impl Fn(Reply) -> ToShard,
 ) -> Result<ShardRequest> {
-    let whole = ShardRequest::message(&message(reply(&received.head, true)?));
-    match whole.and_then(|request| with_answer(request, received)) {
+    match with_answer(received, &message) {
         Ok(Some(request)) => return Ok(request),
         Ok(None) => {}
         Err(error) => log::error("answer_not_stored").detail(error).write(),
     }
-    ShardRequest::message(&message(reply(&received.head, false)?))
+    ShardRequest::message(&message(reply(&received.head, false)))
 }
 
 /// What the origin has answered, for its proof.
-pub(super) fn reply(head: &Head, storable: bool) -> Result<Reply> {
-    Ok(Reply::Answered {
+pub(super) fn reply(head: &Head, storable: bool) -> Reply {
+    Reply::Answered {
         status: head.status,
-        outcome: outcome(head)?,
+        outcome: outcome(head),
         value: None,
-        recorded: recorded(head)?,
+        recorded: recorded(head),
         storable,
-    })
+    }
 }
 
-/// Adds the answer; `None` if it cannot be given again: it is too large for a row, or it cannot be given
+/// With the answer; `None` if it cannot be given again: it is too large for a row, or it cannot be given
 /// to anybody.
-fn with_answer(mut request: ShardRequest, received: &Received) -> Result<Option<ShardRequest>> {
+fn with_answer(
+    received: &Received,
+    message: impl Fn(Reply) -> ToShard,
+) -> Result<Option<ShardRequest>> {
     let Body::Whole(body) = &received.body else {
         return Ok(None);
     };
-    let kept = headers::for_replay(&received.head.headers)?;
+    let kept = headers::for_replay(&received.head.fields);
     let headers: usize = kept
         .iter()
         .map(|(name, value)| name.len() + value.len())
@@ -51,26 +53,21 @@ fn with_answer(mut request: ShardRequest, received: &Received) -> Result<Option<
     if size > received.keep.max_bytes || received.head.status > LAST_STATUS {
         return Ok(None);
     }
-    for (name, value) in kept {
-        request.headers.set(&name, &value)?;
-    }
+    let message = message(reply(&received.head, true));
+    let mut request = ShardRequest::new(&message, kept.into_iter().collect())?;
     request.body = (body.byte_length() > 0).then(|| body.clone());
     Ok(Some(request))
 }
 
 /// The outcome that the origin states, in the contract's word for it.
-fn outcome(head: &Head) -> Result<Option<String>> {
-    let value = head.headers.get(header::IDEMPOTENCY_OUTCOME)?;
+fn outcome(head: &Head) -> Option<String> {
+    let value = head.fields.get(header::IDEMPOTENCY_OUTCOME)?;
     // A word that the contract does not know proves nothing, and is not the same as none.
-    Ok(value.map(|value| {
-        Outcome::parse(&value)
-            .unwrap_or(Outcome::Unknown)
-            .to_string()
-    }))
+    let outcome = Outcome::parse(value).unwrap_or(Outcome::Unknown);
+    Some(outcome.to_string())
 }
 
 /// What the answer is about, if the ledger says so (rule L5).
-fn recorded(head: &Head) -> Result<Option<Fingerprint>> {
-    let value = head.headers.get(header::FINGERPRINT)?;
-    Ok(value.and_then(|value| Fingerprint::parse(&value)))
+fn recorded(head: &Head) -> Option<Fingerprint> {
+    Fingerprint::parse(head.fields.get(header::FINGERPRINT)?)
 }

@@ -92,7 +92,7 @@ struct Wanted {
 }
 
 async fn wanted(arrived: &Arrived, config: &Config) -> std::result::Result<Set, String> {
-    let body = body::whole_request(&arrived.request, LARGEST_CALL_BYTES).await;
+    let body = body::whole_request(arrived, LARGEST_CALL_BYTES).await;
     let body = body.map_err(|_| format!("it has at most {LARGEST_CALL_BYTES} bytes"))?;
     let body = Uint8Array::new(&body).to_vec();
     let wanted: Wanted = serde_json::from_slice(&body).map_err(|error| error.to_string())?;

@@ -56,8 +56,8 @@ impl Jwt {
 
     /// The claims of the caller's token.
     pub(crate) async fn verify(&self, arrived: &Arrived) -> Result<Claims, Refusal> {
-        let carried = arrived.header(&self.header)?;
-        let token = self.token(&carried).ok_or_else(|| {
+        let carried = arrived.header(&self.header);
+        let token = self.token(carried).ok_or_else(|| {
             let reason = format!("the header field '{}' has no token", self.header);
             Problem::new(Code::ScopeMissing).because(reason)
         })?;

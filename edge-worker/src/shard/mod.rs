@@ -30,6 +30,7 @@ use worker::{
 
 use crate::answer::Answer;
 use crate::config::Config;
+use crate::fields::Fields;
 use crate::message::{self, Reply, ToShard};
 use crate::store::{self, Store};
 use crate::waiters::Waiters;
@@ -138,7 +139,7 @@ async fn received(request: &Request, reply: &Reply) -> Result<Option<Answer>> {
     let body = body::whole_message(request).await?;
     Ok(Some(Answer {
         status,
-        headers: headers::for_replay(request.headers())?,
+        headers: headers::for_replay(&Fields::of(request.headers())?),
         body: (body.byte_length() > 0).then_some(body),
     }))
 }

@@ -1,0 +1,58 @@
+//! Header fields, read and made in one go.
+//!
+//! Each crossing between wasm and JavaScript costs more than what is done on either side, and one field
+//! read by itself is several. So all of them cross as one text.
+
+use js_sys::{Array, JSON};
+use worker::{Error, Headers, Result};
+
+/// Names, which are the same in any case, with their values, in the order in which they were sent.
+#[derive(Clone, Default)]
+pub(crate) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// Reads every field.
+    pub(crate) fn of(headers: &Headers) -> Result<Self> {
+        let text = JSON::stringify(&Array::from(headers.as_ref()))?;
+        let text = text.as_string().unwrap_or_default();
+        Ok(Self(serde_json::from_str(&text)?))
+    }
+
+    /// Makes headers of them.
+    pub(crate) fn to_headers(&self) -> Result<Headers> {
+        let pairs = JSON::parse(&serde_json::to_string(&self.0)?)?;
+        let headers = web_sys::Headers::new_with_str_sequence_sequence(&pairs);
+        headers.map(Headers).map_err(Error::from)
+    }
+
+    /// The value of a field; of those that may be repeated, the first.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let mut found = self.0.iter().filter(|(other, _)| is_same(other, name));
+        found.next().map(|(_, value)| value.as_str())
+    }
+
+    /// Puts one field in the place of all with this name.
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.remove(name);
+        self.0.push((name.to_owned(), value.into()));
+    }
+
+    /// Removes the fields with this name.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.0.retain(|(other, _)| !is_same(other, name));
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+}
+
+fn is_same(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
+
+impl FromIterator<(String, String)> for Fields {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(fields: T) -> Self {
+        Self(fields.into_iter().collect())
+    }
+}
