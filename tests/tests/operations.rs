@@ -11,7 +11,7 @@ use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{
     Admission, Cancellation, Hearing, Operation, Settling, State, Stored, Terms,
 };
-use oncegate_core::outcome::Outcome;
+use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::proof::{Origin, Reply, Rules};
 use oncegate_tests::Random;
 
@@ -382,5 +382,18 @@ fn i8_a_new_key_is_safe_only_where_nothing_happened_or_can() {
             let refused = view.state == State::Refused && sequence.kind != KeyKind::Generated;
             assert!(refused || view.state == State::Cancelled, "{record:?}");
         }
+    });
+}
+
+#[test]
+fn p3_the_status_is_the_operations_and_never_one_attempts() {
+    always(|sequence, _, _| {
+        let Some(record) = &sequence.record else {
+            return;
+        };
+        let view = record.view(sequence.now_ms);
+        let status = view.state.status();
+        let says_no = [Status::Refused, Status::Cancelled, Status::NotExecuted].contains(&status);
+        assert!(!says_no || view.unsettled == 0, "{record:?}");
     });
 }

@@ -1,0 +1,185 @@
+//! The contract and its tests: every rule has tests whose names begin with it, and the table at the
+//! end of `docs/protocol.md` names tests that there are.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where tests are.
+const FOLDERS: [&str; 7] = [
+    "core/src",
+    "edge-worker/src",
+    "origin",
+    "sdk",
+    "store",
+    "tests",
+    "xtask/src",
+];
+
+/// What a row says of a rule that nothing holds yet.
+const NOT_BUILT: &str = "not built yet";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn protocol() -> String {
+    fs::read_to_string(root().join("docs/protocol.md")).expect("the contract is in the repository")
+}
+
+/// The rules, as the contract defines them: `- **I1 One owner.** …`.
+fn rules(contract: &str) -> Vec<String> {
+    let defined = contract
+        .lines()
+        .filter_map(|line| line.strip_prefix("- **"));
+    defined.filter_map(rule_at).collect()
+}
+
+/// The rule that a text begins with: one letter, one digit.
+fn rule_at(text: &str) -> Option<String> {
+    let mut characters = text.chars();
+    let (letter, digit, next) = (
+        characters.next()?,
+        characters.next()?,
+        characters.next().unwrap_or(' '),
+    );
+    let is_rule = "IKAPTL".contains(letter.to_ascii_uppercase())
+        && digit.is_ascii_digit()
+        && !next.is_alphanumeric();
+    is_rule.then(|| format!("{letter}{digit}").to_uppercase())
+}
+
+/// The rows of the table: the rule, and what stands beside it.
+fn rows(contract: &str) -> Vec<(String, String)> {
+    let table = contract.lines().filter_map(|line| line.strip_prefix("| "));
+    table
+        .filter_map(|line| {
+            let (first, rest) = line.split_once(" | ")?;
+            let rule = rule_at(first).filter(|rule| rule == first)?;
+            Some((rule, rest.trim_end_matches('|').trim().to_owned()))
+        })
+        .collect()
+}
+
+/// The names in a cell: what stands between backticks.
+fn names(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+/// The names of all tests, as their runners show them.
+fn tests() -> BTreeSet<String> {
+    let mut tests = BTreeSet::new();
+    for folder in FOLDERS {
+        collect(&root().join(folder), &mut tests);
+    }
+    tests
+}
+
+fn collect(folder: &Path, tests: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().into_string().unwrap_or_default();
+        if path.is_dir() {
+            if !["dist", "node_modules", "target"].contains(&name.as_str()) {
+                collect(&path, tests);
+            }
+        } else if name.ends_with(".rs") {
+            tests.extend(rust_tests(&fs::read_to_string(path).unwrap_or_default()));
+        } else if name.ends_with(".mjs") {
+            tests.extend(node_tests(&fs::read_to_string(path).unwrap_or_default()));
+        }
+    }
+}
+
+/// `#[test]` and the function below it.
+fn rust_tests(source: &str) -> Vec<String> {
+    let after = source.split("test]\n").skip(1);
+    after
+        .filter_map(|below| {
+            let function = below.split("fn ").nth(1)?;
+            Some(function.split('(').next()?.to_owned())
+        })
+        .collect()
+}
+
+/// `test("title"`, in any quotes.
+fn node_tests(source: &str) -> Vec<String> {
+    let after = source.split("test(").skip(1);
+    after
+        .filter_map(|call| {
+            let call = call.trim_start();
+            let quote = call
+                .chars()
+                .next()
+                .filter(|quote| "\"'`".contains(*quote))?;
+            Some(call[1..].split(quote).next()?.to_owned())
+        })
+        .collect()
+}
+
+fn is_test_of(rule: &str, name: &str) -> bool {
+    let begins = name
+        .get(..2)
+        .is_some_and(|start| start == rule.to_lowercase());
+    begins && name[2..].starts_with(['_', ' '])
+}
+
+#[test]
+fn every_rule_of_the_contract_has_tests_that_are_named_after_it() {
+    let (contract, tests) = (protocol(), tests());
+    let rules = rules(&contract);
+    assert!(
+        rules.len() >= 40,
+        "rules are not found where they are defined: {rules:?}"
+    );
+    let rows = rows(&contract);
+    for rule in rules {
+        let cell = rows
+            .iter()
+            .find(|(name, _)| *name == rule)
+            .map(|(_, cell)| cell);
+        let not_built = cell.is_some_and(|cell| cell.starts_with(NOT_BUILT));
+        let has_tests = tests.iter().any(|name| is_test_of(&rule, name));
+        assert!(
+            cell.is_some(),
+            "the table in docs/protocol.md has no row for {rule}"
+        );
+        assert_ne!(
+            has_tests, not_built,
+            "{rule}: tests {has_tests}, {NOT_BUILT} {not_built}"
+        );
+    }
+}
+
+#[test]
+fn the_table_of_the_contract_names_tests_that_there_are() {
+    let (contract, tests) = (protocol(), tests());
+    for (rule, cell) in rows(&contract) {
+        let named = names(&cell);
+        assert!(
+            !named.is_empty() || cell.starts_with(NOT_BUILT),
+            "{rule}: {cell}"
+        );
+        for name in named {
+            assert!(is_test_of(&rule, name), "{name} is no test of {rule}");
+            assert!(tests.contains(name), "{rule}: there is no test {name:?}");
+        }
+    }
+}
+
+#[test]
+fn tests_are_found_in_both_languages() {
+    let rust =
+        "#[test]\nfn i1_one() {}\n    #[tokio::test]\n    async fn k2_two() {}\nfn helper() {}";
+    assert_eq!(rust_tests(rust), ["i1_one", "k2_two"]);
+    let node = "test(\"i1 one\", () => {});\ntest(\n  'k2 two', …);\ntest(name, …)";
+    assert_eq!(node_tests(node), ["i1 one", "k2 two"]);
+    assert_eq!(
+        rules("- **I1 One owner.** At\n- **L1** It\n- **Bold** no\n"),
+        ["I1", "L1"]
+    );
+    assert_eq!(
+        rows("| I1 | `i1_one` |\n| rule | tests |\n"),
+        [("I1".into(), "`i1_one`".into())]
+    );
+}
