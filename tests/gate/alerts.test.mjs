@@ -99,3 +99,19 @@ test("what is settled leaves the list, and the counts of operations in trouble",
   await (await first).arrayBuffer();
   await until(gauge, (now) => now === earlier);
 });
+
+test("the log says what went wrong in one line of JSON each, without a key", async () => {
+  const operation = await lost();
+  const log = await until(
+    () => readFile(join(stack.folder, "gate.log"), "utf8"),
+    (log) => log.includes(operation),
+  );
+  // The tool that runs the gate here decorates them.
+  const lines = log.split("\n").filter((line) => /WARNING|ERROR/.test(line));
+  const said = lines.map((line) => JSON.parse(line.slice(line.indexOf("{"), line.lastIndexOf("}") + 1)));
+  for (const line of said) assert.ok(/^(warn|error)$/.test(line.level) && /^[a-z_]+$/.test(line.event), JSON.stringify(line));
+  const { detail, ...attempt } = said.find((line) => line.operation === operation);
+  assert.deepEqual(attempt, { level: "warn", event: "attempt_lost", operation, attempt: 1, route: "orders" });
+  assert.equal(typeof detail, "string");
+  for (const secret of [key, ADMIN, METRICS, webhook.url]) assert.ok(!said.some((line) => JSON.stringify(line).includes(secret)));
+});

@@ -57,7 +57,7 @@ test("every decision is counted by route, outcome and state, once", async () => 
   assert.equal(more(decided("key_reused", "executed")), 1);
   assert.equal(more(decided("key_missing", "")), 1);
   assert.equal(more(decided("dispatched", "refused")), 1);
-  assert.equal(more(decided("path_not_canonical", "", "")), 1);
+  assert.equal(more(decided("path_not_canonical", "")), 1);
   const dispatched = `route="orders",mode="enforce",decision="dispatched",state="executed"`;
   assert.equal(more(`oncegate_decision_seconds_count{${dispatched}}`), 1);
   assert.equal(more(`oncegate_decision_seconds_bucket{${dispatched},le="+Inf"}`), 1);
@@ -65,17 +65,6 @@ test("every decision is counted by route, outcome and state, once", async () => 
   assert.ok(more(`oncegate_decision_seconds_sum{${dispatched}}`) >= 0.5);
   // Five claims, and two completions.
   assert.equal(more(`oncegate_shard_calls_total{ended="answered"}`), 7);
-});
-
-test("rows are counted where they are written, and a replay writes none", async () => {
-  const rows = async () => samples(await page()).get("oncegate_rows_written_total");
-  const earlier = await rows();
-  await send(stack, key);
-  const written = await rows();
-  // Two for the operation; a shard that is used for the first time makes its tables.
-  assert.ok(written >= earlier + 2, `${written} after ${earlier}`);
-  for (let again = 0; again < 3; again++) await send(stack, key);
-  assert.equal(await rows(), written);
 });
 
 test("what is not protected is not counted", async () => {
@@ -144,6 +133,7 @@ test("the Desk hears of a decision without being asked", async () => {
   const [file] = (await readdir(folder)).filter((name) => name.endsWith(".sqlite") && name !== "metadata.sqlite");
   const kept = () => {
     const database = new DatabaseSync(join(folder, file), { readOnly: true });
+    database.exec("PRAGMA busy_timeout = 5000");
     const { newest } = database.prepare("SELECT MAX(last) AS newest FROM events").get();
     database.close();
     return newest;

@@ -169,6 +169,25 @@ test("what stays unknown while it is observed shows in the decisions and is nobo
   assert.deepEqual(await (await admin("operations?state=trouble")).json(), { operations: [], more: 0 });
 });
 
+test("a route that is configured to be observed is, until the switch closes it", async () => {
+  const settings = { mode: "observe", METRICS_SECRETS: `prometheus=${METRICS}`, ADMIN_SECRETS: `anna=${ADMIN}` };
+  const [other, usual] = [await startStack(settings, origin), stack];
+  stack = other;
+  try {
+    const answers = [await send(stack, key), await send(stack, key)];
+    assert.deepEqual([answers.map(({ says }) => says), origin.seen.length], [[null, null], 2]);
+    const [first] = await decisions(0, 1);
+    assert.deepEqual([first.mode, first.decision], ["observe", "dispatched"]);
+    await set("refuse");
+    assert.equal((await send(stack, key)).status, 503);
+    await set("enforce");
+    assert.equal((await send(stack, key)).says, null);
+  } finally {
+    stack = usual;
+    await other.stop();
+  }
+});
+
 test("a preflight for what is observed passes like the request", async () => {
   const headers = { origin: "https://shop.example", "access-control-request-method": "POST" };
   const preflight = () => fetch(`${stack.gate}/orders`, { method: "OPTIONS", headers });
