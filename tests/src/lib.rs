@@ -20,6 +20,8 @@
 //! | `world` | draws a world from a seed |
 //! | `story` | tells a world in prose |
 //! | `check` | small worlds, seen whole |
+//!
+//! [`verbs`] needs no world: it is what can happen to one record.
 
 mod browser;
 pub mod check;
@@ -35,6 +37,7 @@ mod random;
 mod shard;
 mod simulation;
 mod story;
+pub mod verbs;
 mod witness;
 mod world;
 

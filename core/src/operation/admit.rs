@@ -121,7 +121,7 @@ impl Operation {
         self.refusal = false;
         self.answer = AnswerMark::Missing;
         self.settled_by = None;
-        self.since = self.attempt + 1;
+        self.since = self.attempt.saturating_add(1);
         self.start(now_ms)
     }
 

@@ -10,8 +10,20 @@ use serde::{Deserialize, Serialize};
 
 /// Attempt numbers, as inclusive ranges in rising order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(transparent)]
+#[serde(try_from = "Vec<(u32, u32)>")]
 pub(super) struct Attempts(Vec<(u32, u32)>);
+
+impl TryFrom<Vec<(u32, u32)>> for Attempts {
+    type Error = &'static str;
+
+    fn try_from(ranges: Vec<(u32, u32)>) -> Result<Self, Self::Error> {
+        let ordered = ranges.windows(2).all(|pair| pair[0].1 < pair[1].0);
+        match ordered && ranges.iter().all(|(first, last)| first <= last) {
+            true => Ok(Self(ranges)),
+            false => Err("attempts are ranges in rising order"),
+        }
+    }
+}
 
 /// Gaps appear only when a later attempt fails for sure while an earlier one is lost, so that even a
 /// handful is rare.
@@ -63,7 +75,11 @@ impl Attempts {
     }
 
     pub(super) fn count(&self) -> u32 {
-        self.0.iter().map(|(first, last)| last - first + 1).sum()
+        let counts = self
+            .0
+            .iter()
+            .map(|(first, last)| (last - first).saturating_add(1));
+        counts.fold(0, u32::saturating_add)
     }
 }
 
@@ -82,6 +98,16 @@ mod tests {
         let mut attempts = Attempts::default();
         numbers.into_iter().for_each(|number| attempts.open(number));
         attempts
+    }
+
+    #[test]
+    fn only_ranges_in_rising_order_are_read() {
+        let read = |text| serde_json::from_str::<Attempts>(text);
+        assert_eq!(read("[[1,2],[4,4]]").unwrap(), opened([1, 2, 4]));
+        for wrong in ["[[2,1]]", "[[4,4],[1,2]]", "[[1,3],[3,4]]"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(read("[[0,4294967295]]").unwrap().count(), u32::MAX);
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Operation {
             expired.map_or((0, 0), |record| (record.attempt, record.revision));
         Self {
             attempt,
-            since: attempt + 1,
+            since: attempt.saturating_add(1),
             principal,
             revision,
             ..Self::blank(now_ms, kind, terms.clone())
@@ -197,7 +197,7 @@ impl Operation {
             // No earlier row of the ledger can matter any more: its retention counts from here.
             self.claimed_ms = now_ms;
         }
-        self.attempt += 1;
+        self.attempt = self.attempt.saturating_add(1);
         self.unsettled.open(self.attempt);
         self.state = State::Dispatched;
         self.dispatched_ms = now_ms;

@@ -3,6 +3,7 @@
 
 mod cargo;
 mod chain;
+mod fuzz;
 mod node;
 mod tally;
 
@@ -28,6 +29,8 @@ pub(crate) enum Part {
     Doc,
     /// The tests of all crates on this machine
     Native,
+    /// The fuzz targets build, and hold for their seeds and some thousand inputs made from them
+    Fuzz,
     /// The core's tests as wasm, in Node
     Wasm,
     /// The core needs neither `std` nor anything from its host
@@ -112,6 +115,7 @@ impl Part {
             Self::Clippy => cargo::clippy(project),
             Self::Doc => cargo::doc(project),
             Self::Native => cargo::native(project),
+            Self::Fuzz => fuzz::all(project),
             Self::Wasm => cargo::wasm(project, tools),
             Self::Pure => cargo::pure(project, tools),
             Self::Chain => chain::purchase(project, tools),
