@@ -46,7 +46,7 @@ impl Pattern {
             Some(index) if index + 1 < exact.len() => Err("'*' may only be the last segment"),
             _ => Ok(Self {
                 exact,
-                loose: segments(Readings::of(text).with(case)),
+                loose: segments(&Readings::of(text).with(case)[0]),
                 case,
             }),
         }
@@ -59,7 +59,8 @@ impl Pattern {
 
     /// Whether an origin could read `path` as one that the pattern matches.
     pub(super) fn may_match(&self, readings: &Readings) -> bool {
-        matches(&self.loose, readings.with(self.case))
+        let mut readings = readings.with(self.case).iter();
+        readings.any(|path| matches(&self.loose, path))
     }
 
     /// Whether every path is matched.
@@ -146,30 +147,65 @@ pub(super) fn canonical(path: &str) -> String {
     join(&decode(path.as_bytes(), is_decoded))
 }
 
-/// The forms in which the most lenient origins may read a path: everything decoded, control
-/// characters gone. Bytes stand for themselves, whatever text they spell.
+/// The forms in which lenient origins may read a path. Bytes stand for themselves, whatever text they
+/// spell.
+///
+/// All of them decode, drop control characters, parameters, empty and dot segments. They differ in what
+/// only some origins do: to take an encoded slash for a slash, and to let a segment vanish of which
+/// nothing is left, such as `%00` or `;a`.
 pub(super) struct Readings {
-    as_written: String,
-    in_lower_case: String,
+    as_written: Vec<String>,
+    in_lower_case: Vec<String>,
 }
 
 impl Readings {
     pub(super) fn of(path: &str) -> Self {
-        let mut text = decode(path.as_bytes(), |_| true);
-        text.retain(|character| !character.is_control());
-        let as_written = join(&text);
+        let differ = |byte: u8| matches!(byte, b'%' | b';' | b'\\') || byte.is_ascii_control();
+        let ways: &[(bool, bool)] = match path.bytes().any(differ) {
+            true => &[(true, false), (true, true), (false, false), (false, true)],
+            false => &[(true, false)],
+        };
+        let as_written: Vec<String> = ways
+            .iter()
+            .map(|(split, keep)| read(path, *split, *keep))
+            .collect();
+        let in_lower_case = as_written.iter().map(|text| text.to_ascii_lowercase());
         Self {
-            in_lower_case: as_written.to_ascii_lowercase(),
+            in_lower_case: in_lower_case.collect(),
             as_written,
         }
     }
 
-    fn with(&self, case: Case) -> &str {
+    fn with(&self, case: Case) -> &[String] {
         match case {
             Case::Counts => &self.as_written,
             Case::Ignored => &self.in_lower_case,
         }
     }
+}
+
+/// Reads a path in one of the ways of [`Readings`].
+fn read(path: &str, splits_decoded: bool, keeps_vanished: bool) -> String {
+    const SOMETHING: &str = "%";
+    let decoded = |text: &str| decode(text.as_bytes(), |_| true);
+    let written: Vec<String> = match splits_decoded {
+        true => decoded(path).split(['/', '\\']).map(String::from).collect(),
+        false => path.split('/').map(decoded).collect(),
+    };
+    let mut segments: Vec<String> = Vec::new();
+    for mut segment in written.into_iter().filter(|segment| !segment.is_empty()) {
+        segment.retain(|character| !character.is_control());
+        match segment.split(';').next().unwrap_or_default() {
+            "." => {}
+            ".." => drop(segments.pop()),
+            "" if keeps_vanished => segments.push(SOMETHING.into()),
+            "" => {}
+            name => segments.push(name.replace('/', SOMETHING)),
+        }
+    }
+    let mut path = String::from("/");
+    path.push_str(&segments.join("/"));
+    path
 }
 
 fn join(decoded: &str) -> String {

@@ -454,3 +454,23 @@ fn a_policy_that_protects_nothing_does_not_start() {
         "route 'o': path is the gate's own",
     );
 }
+
+#[test]
+fn k5_a_segment_that_only_some_origins_see_hides_nothing() {
+    let policy = policy(&[config("orders", "POST", "/orders/*")]);
+    let plain = policy.find("POST", "/orders/%00", false);
+    assert!(matches!(plain, Match::Protected(_)), "{plain:?}");
+    for path in [
+        "//orders/%00",
+        "/orders%01/%00",
+        "/orders/%00/",
+        "/orders/%2f",
+        "/orders/%2F%2f",
+        "/orders/%5c",
+        "/orders/;a",
+        "/orders/%3b",
+    ] {
+        let found = policy.find("POST", path, false);
+        assert!(matches!(found, Match::NotCanonical(_)), "{path}: {found:?}");
+    }
+}
