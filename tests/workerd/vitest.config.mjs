@@ -12,9 +12,11 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const stored = JSON.parse(readFileSync(here("fixtures/v0.1/database.json"), "utf8"));
 
 
-/** Those of the stored databases, and one whose operations are soon over. */
+/** Those of the stored databases, two that the gate finishes by itself, and one whose operations are soon over. */
 const routes = [
   ...stored.routes,
+  { ...stored.routes[0], name: "finished", path: "/finished", finish: true, lease_ms: 60_000 },
+  { ...stored.routes[0], name: "revived", path: "/revived", finish: true },
   { ...stored.routes[0], name: "brief", path: "/brief", result_ttl_s: 1, key_ttl_s: 1 },
 ];
 

@@ -1,0 +1,149 @@
+// What a shard does by itself: it settles what is unknown, even if no client returns (rule A6).
+//
+// The tests ring the alarm themselves, and make due what would be due in some seconds.
+
+import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, onTestFinished, test } from "vitest";
+
+import { effects, look, newKey, openShard, query, release, send, until } from "./support/gate.mjs";
+import { watchStore } from "./support/store.mjs";
+
+/** Its lease outlasts these tests, so that no alarm rings but by them. */
+const FINISHED = { path: "/finished" };
+/** Its lease is over soon. */
+const REVIVED = { path: "/revived" };
+/** An answer that proves nothing. */
+const LOST = { status: 500, outcome: null };
+
+const alarmOf = (shard) => runInDurableObject(shard, (_, { storage }) => storage.getAlarm());
+
+async function ring(shard) {
+  await query(shard, "UPDATE attention SET due_ms = 0, settle_ms = 0");
+  return runDurableObjectAlarm(shard);
+}
+
+test("a6 what is lost is sent again by alarm, and its request is forgotten when it is settled", async () => {
+  const key = newKey();
+  const shard = await openShard(key, "/revived");
+  // The origin does what the body says: the effect, and then an answer that does not arrive as proof.
+  const met = await send(key, { hold: true }, REVIVED);
+  expect(met.body.code).toBe("in_progress");
+  await until(() => look(key, "?route=revived"), (seen) => seen.state === "unknown");
+  const [{ request }] = await query(shard, "SELECT request FROM operations");
+  expect(request).toContain("/revived");
+  await until(() => query(shard, "SELECT id FROM attention"), (rows) => rows.length === 1);
+  await ring(shard);
+  await until(() => effects(key), (count) => count > 1);
+  await release(key);
+  const seen = await until(() => look(key, "?route=revived"), ({ state }) => state === "executed");
+  expect([seen.attempts > 1, seen.unsettled]).toEqual([true, 0]);
+  expect(await query(shard, "SELECT request, request_body FROM operations")).toEqual([{ request: null, request_body: null }]);
+  expect((await send(key, { hold: true }, REVIVED)).says).toBe("replayed");
+  await until(() => ring(shard).then(() => query(shard, "SELECT id FROM attention")), (rows) => rows.length === 0);
+});
+
+test("a6 an object that died under an attempt finds it again, and the gate finishes it", async () => {
+  const key = newKey();
+  const shard = await openShard(key, "/revived");
+  const cut = send(key, { hold: true }, REVIVED);
+  await until(() => effects(key), (count) => count === 1);
+  await abortAllDurableObjects();
+  await cut;
+  expect(await alarmOf(shard)).not.toBe(null);
+  await until(() => look(key, "?route=revived"), (seen) => seen.state === "unknown");
+  await runDurableObjectAlarm(shard);
+  await until(() => effects(key), (count) => count > 1);
+  await release(key);
+  await until(() => look(key, "?route=revived"), ({ state }) => state === "executed");
+});
+
+test("a6 a run sees to 40 operations, sets the next one first, and never fails", async () => {
+  const key = newKey();
+  const shard = await openShard(key, "/finished");
+  await send(key, LOST, FINISHED);
+  await many(shard, 60);
+  expect(await ring(shard)).toBe(true);
+  expect(await sentAgain(shard)).toBe(40);
+  expect(await alarmOf(shard)).not.toBe(null);
+});
+
+test("a6 a run whose store fails sets the next one, and sends nothing", async () => {
+  const key = newKey();
+  const shard = await openShard(key, "/finished");
+  await send(key, LOST, FINISHED);
+  const store = await watchStore(shard, (sql) => /attention/.test(sql) && /^SELECT/.test(sql) && new Error("internal error in Durable Object storage read"));
+  expect(await runDurableObjectAlarm(shard)).toBe(true);
+  expect(store.failures).toBeGreaterThan(0);
+  store.restore();
+  expect(await alarmOf(shard)).not.toBe(null);
+  expect((await look(key, "?route=finished")).attempts).toBe(1);
+});
+
+test("a run that needs more connections than there are waits for them", async () => {
+  const key = newKey();
+  const shard = await openShard(key, "/finished");
+  await send(key, LOST, FINISHED);
+  await many(shard, 20);
+  const couriers = limitCouriers(6);
+  expect(await ring(shard)).toBe(true);
+  expect(await sentAgain(shard)).toBe(20);
+  await until(() => couriers.carried, (carried) => carried === 20);
+  expect(couriers.most).toBe(6);
+});
+
+test("what goes well costs two rows also where the gate would finish it, and one for the alarm", async () => {
+  const key = newKey();
+  const store = await watchStore(await openShard(key, "/finished"));
+  expect((await send(key, {}, FINISHED)).says).toBe("executed");
+  expect(store.rowsWritten).toBe(3);
+  store.clear();
+  expect((await send(key, {}, FINISHED)).says).toBe("replayed");
+  expect(store.rowsWritten).toBe(0);
+});
+
+/** As many copies of a shard's one operation, all on its list. The first bytes of an identity name its shard. */
+async function many(shard, count) {
+  const columns = "record, keep_until_ms, status, headers, body, request, request_body";
+  const [{ id }] = await query(shard, "SELECT id FROM operations");
+  for (let copy = 1; copy < count; copy++) {
+    const other = new Uint8Array([...new Uint8Array(id, 0, 2), ...crypto.getRandomValues(new Uint8Array(30))]);
+    await query(shard, `INSERT INTO operations (id, ${columns}) SELECT ?, ${columns} FROM operations LIMIT 1`, other);
+  }
+  await query(shard, "DELETE FROM attention");
+  await query(shard, "INSERT INTO attention (id, due_ms, settle_ms, tries, told) SELECT id, 0, 0, 0, 0 FROM operations");
+}
+
+/** How many of a shard's operations have had their second attempt. */
+async function sentAgain(shard) {
+  const [{ count }] = await query(shard, "SELECT count(*) AS count FROM operations WHERE json_extract(record, '$.attempt') = 2");
+  return count;
+}
+
+/** The platform's limit: an invocation has so many connections at once, and the next call waits for one. */
+function limitCouriers(limit) {
+  let prototype = env.COURIER;
+  while (!Object.hasOwn(prototype, "fetch")) prototype = Object.getPrototypeOf(prototype);
+  const original = prototype.fetch;
+  const state = { most: 0, carried: 0 };
+  let open = 0;
+  const waiting = [];
+  prototype.fetch = async function (...call) {
+    const url = call[0]?.url ?? String(call[0]);
+    if (!url.startsWith("https://courier/")) return original.apply(this, call);
+    while (open === limit) await new Promise((resolve) => waiting.push(resolve));
+    open++;
+    state.most = Math.max(state.most, open);
+    try {
+      return await original.apply(this, call);
+    } finally {
+      open--;
+      state.carried++;
+      waiting.shift()?.();
+    }
+  };
+  onTestFinished(() => {
+    prototype.fetch = original;
+  });
+  return state;
+}
