@@ -33,8 +33,8 @@ function samples(text) {
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]));
 }
 
-const decided = (decision, state, route = "orders") =>
-  `oncegate_decisions_total{route="${route}",mode="enforce",decision="${decision}",state="${state}"}`;
+const decided = (decision, state) =>
+  `oncegate_decisions_total{route="orders",mode="enforce",decision="${decision}",state="${state}"}`;
 
 /** By how much the samples have grown since `earlier`. */
 const grown = (earlier, later) => (name) => (later.get(name) ?? 0) - (earlier.get(name) ?? 0);
