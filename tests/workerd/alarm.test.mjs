@@ -80,6 +80,19 @@ test("a6 a run whose store fails sets the next one, and sends nothing", async ()
   expect((await look(key, "?route=finished")).attempts).toBe(1);
 });
 
+test("a record that cannot be read is put off for an hour, and keeps none of the others", async () => {
+  const key = newKey();
+  const shard = await openShard(key, "/finished");
+  await send(key, LOST, FINISHED);
+  await query(shard, "INSERT INTO operations (id, record, keep_until_ms) VALUES (zeroblob(32), 'garbage', 9007199254740991)");
+  await query(shard, "INSERT INTO attention (id, due_ms, settle_ms, tries, told) VALUES (zeroblob(32), 0, 0, 0, 0)");
+  const before = Date.now();
+  expect(await ring(shard)).toBe(true);
+  await until(() => look(key, "?route=finished"), ({ attempts }) => attempts === 2);
+  const [unreadable] = await query(shard, "SELECT due_ms, tries FROM attention WHERE id = zeroblob(32)");
+  expect([unreadable.tries, unreadable.due_ms >= before + 60 * 60 * 1_000]).toEqual([0, true]);
+});
+
 test("a run that needs more connections than there are waits for them", async () => {
   const key = newKey();
   const shard = await openShard(key, "/finished");
