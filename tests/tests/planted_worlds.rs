@@ -70,3 +70,63 @@ fn planted_stale_probe_believed_is_caught() {
     let asks = |world: &Small| world.origin == Origin::Read;
     caught(Plant::StaleProbeBelieved, Oracle::NotExecutedIsTrue, asks);
 }
+
+#[test]
+fn planted_alarm_throws_is_caught() {
+    caught(Plant::AlarmThrows, Oracle::EverythingSettles, |world| {
+        world.may.finish && world.origin == Origin::Read
+    });
+}
+
+#[test]
+fn planted_epoch_raised_on_executed_is_caught() {
+    caught(
+        Plant::EpochRaisedOnExecuted,
+        Oracle::OneEffectPerPurchase,
+        |world| world.may.second_key,
+    );
+}
+
+#[test]
+fn planted_late_proof_dropped_is_caught() {
+    caught(Plant::LateProofDropped, Oracle::ProofCounts, |world| {
+        world.origin == Origin::None
+    });
+}
+
+#[test]
+fn planted_open_rows_dropped_is_caught() {
+    caught(
+        Plant::OpenRowsDropped,
+        Oracle::UnknownNeverExpires,
+        |world| world.may.purge,
+    );
+}
+
+#[test]
+fn planted_refusal_not_committed_is_caught() {
+    caught(Plant::RefusalNotCommitted, Oracle::FailedIsFinal, |world| {
+        world.attempts == 3
+    });
+}
+
+#[test]
+fn planted_row_after_effect_is_caught() {
+    caught(Plant::RowAfterEffect, Oracle::OneEffectPerKey, |world| {
+        world.attempts == 3
+    });
+}
+
+#[test]
+fn planted_ttl_is_lease_is_caught() {
+    caught(Plant::TtlIsLease, Oracle::OneOwner, |world| {
+        world.origin == Origin::None
+    });
+}
+
+#[test]
+fn planted_waiter_releases_is_caught() {
+    caught(Plant::WaiterReleases, Oracle::WaitersOwnNothing, |world| {
+        world.origin == Origin::None
+    });
+}

@@ -9,6 +9,7 @@ use super::settling;
 use super::small::{Step, Steps, World};
 use super::state::{Asker, Copied, State};
 use super::told::{Told, Verdict};
+use crate::plant::Plant;
 use crate::witness::Oracle;
 
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +106,9 @@ pub(super) fn hear(world: &World, state: &mut State, client: u8, asker: Asker, t
     let hearer = &mut state.clients[usize::from(client)];
     hearer.cancels = told.verdict == Verdict::Cancel;
     match told.verdict {
+        Verdict::Done if world.small.plant == Some(Plant::EpochRaisedOnExecuted) && may_move => {
+            hearer.asks.key = 1;
+        }
         Verdict::Done => hearer.done = true,
         Verdict::Failed | Verdict::NextKey if may_move && hearer.asks == asker => {
             hearer.asks.key = 1;

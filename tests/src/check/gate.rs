@@ -176,7 +176,8 @@ pub(super) fn write(world: &World, state: &mut State, key: u8, record: u32) {
     }
     let after = world.machine.view(record, 0).expect("it was just written");
     // Never less than one key ttl after it settled (T2).
-    if after.is_expired {
+    let was_open = before.is_some_and(|before| !before.is_expired);
+    if was_open && after.is_expired {
         state.fail(Oracle::ExpiredIsNotAbsent);
     }
     let was_executed =

@@ -1,34 +1,25 @@
 //! The real machines, asked once for every question.
 //!
-//! Invariant: whatever is answered here was answered by [`oncegate_core`]. A record goes into storage
-//! and comes back before it is asked anything, as in the shard; what is forgotten on the way is only
-//! *when* something was, as far as no clock can tell the difference: instants are kept as the time
-//! that has passed since, rounded down to one of the world's ages.
-
-use std::cell::RefCell;
-use std::collections::HashMap;
+//! Invariant: whatever is answered here was answered by [`oncegate_core`], unless a bug is planted.
 
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{
     Admission, Cancellation, Hearing, Operation, Resolution, Resolved, Settled, Settling, State,
-    Step, Stored, Streaming, Terms, View,
+    Step, Streaming, Terms, View,
 };
 use oncegate_core::outcome::Outcome;
 use oncegate_core::principal::Principal;
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::proof::Reply;
-use serde_json::Value;
 
 use super::questions::{Asked, Cancelled, Found, Memo, Own, Resolve, Viewed};
-use super::small::{DAY_MS, SETTLE_MS, Small};
+use super::records::{BASE_MS, Records, small};
+use super::small::{SETTLE_MS, Small};
 use super::state::{Asker, Inquiry, Word};
 use super::told::{Told, passed, replayed, understood};
 use crate::model::{Payload, Response};
 use crate::plant::Plant;
-
-/// No clock of a gate shows less.
-const BASE_MS: u64 = 1_700_000_000_000;
 
 /// A record after a reply, and what the reply did.
 type Answered = (u32, Settled);
@@ -36,10 +27,8 @@ type Answered = (u32, Settled);
 pub(super) struct Machine {
     kind: KeyKind,
     terms: Terms,
-    ages: &'static [u64],
     plant: Option<Plant>,
-    records: RefCell<Vec<Operation>>,
-    numbers: RefCell<HashMap<String, u32>>,
+    records: Records,
     asked: Memo<(u32, u8, Asker), Asked>,
     streamed: Memo<(u32, u8, u8, Word), (u32, Streaming)>,
     settled: Memo<(u32, u8, u8, Word, bool), Answered>,
@@ -57,10 +46,8 @@ impl Machine {
         Self {
             kind: small.kind,
             terms: small.terms(),
-            ages: small.ages,
             plant: small.plant,
-            records: RefCell::default(),
-            numbers: RefCell::default(),
+            records: Records::new(small.ages),
             asked: Memo::new(),
             streamed: Memo::new(),
             settled: Memo::new(),
@@ -76,9 +63,9 @@ impl Machine {
 
     pub(super) fn ask(&self, record: u32, age: u8, asker: Asker) -> Asked {
         self.asked.get((record, age, asker), || {
-            let now_ms = self.now_ms(age);
+            let now_ms = self.records.now_ms(age);
             let (next, admission) = Operation::arrive(
-                self.record(record),
+                self.found(record, now_ms),
                 now_ms,
                 self.kind,
                 &self.terms,
@@ -88,9 +75,10 @@ impl Machine {
             let view = self.seen(next.view(now_ms));
             let told = self.told_of(admission, &view);
             let record = match admission {
-                Admission::Dispatch(_) => self.keep(&next),
+                Admission::Wait { .. } if self.has(Plant::WaiterReleases) => 0,
+                Admission::Dispatch(_) => self.records.keep(&next),
                 // Nothing is written.
-                _ => self.keep_or_same(record, &next),
+                _ => self.records.keep_or_same(record, &next),
             };
             Asked {
                 record,
@@ -103,10 +91,13 @@ impl Machine {
     /// The head of an answer that is passed through as it comes.
     pub(super) fn stream(&self, record: u32, age: u8, attempt: u8, word: Word) -> (u32, Streaming) {
         self.streamed.get((record, age, attempt, word), || {
-            let old = self.existing(record);
+            let old = self.records.existing(record);
             let head = settling(attempt, word, false);
-            let (next, streaming) = old.begin_streaming(self.now_ms(age), head);
-            (self.keep_if(streaming.changed, record, &next), streaming)
+            let (next, streaming) = old.begin_streaming(self.records.now_ms(age), head);
+            (
+                self.records.keep_if(streaming.changed, record, &next),
+                streaming,
+            )
         })
     }
 
@@ -120,22 +111,29 @@ impl Machine {
     ) -> Answered {
         self.settled
             .get((record, age, attempt, word, storable), || {
-                let old = self.existing(record);
+                let old = self.records.existing(record);
+                let is_late = old.view(self.records.now_ms(age)).state == State::Unknown;
+                if is_late && self.has(Plant::LateProofDropped) {
+                    return (record, Settled::default());
+                }
                 let settling = settling(attempt, word, storable);
-                let (next, settled) = old.settle(self.now_ms(age), settling);
-                (self.keep_if(settled.changed, record, &next), settled)
+                let (next, settled) = old.settle(self.records.now_ms(age), settling);
+                (
+                    self.records.keep_if(settled.changed, record, &next),
+                    settled,
+                )
             })
     }
 
     /// `None`: the key is somebody else's.
     pub(super) fn cancel(&self, key: u8, record: u32, age: u8, who: u8) -> Option<Cancelled> {
         let cancelled = self.cancelled.get((record, age, who), || {
-            let (old, now_ms) = (self.record(record), self.now_ms(age));
+            let (old, now_ms) = (self.records.get(record), self.records.now_ms(age));
             let asked = Operation::cancel(old, now_ms, self.kind, &self.terms, self.principal(who));
             let (next, cancellation) = asked.ok()?;
             Some(match cancellation {
                 Cancellation::Decided => Cancelled::Decided(record),
-                Cancellation::Cancelled => Cancelled::Decided(self.keep(&next)),
+                Cancellation::Cancelled => Cancelled::Decided(self.records.keep(&next)),
                 Cancellation::Ask(asked) => Cancelled::Ask(self.inquiry(&next, asked, Some(who))),
             })
         });
@@ -149,8 +147,11 @@ impl Machine {
     /// that it cannot send again.
     pub(super) fn step(&self, key: u8, record: u32, age: u8, probe: bool) -> Own {
         let own = self.steps.get((record, age, probe), || {
-            let now_ms = self.now_ms(age);
-            let old = self.existing(record);
+            if self.has(Plant::AlarmThrows) {
+                return Own::Rest;
+            }
+            let now_ms = self.records.now_ms(age);
+            let old = self.records.existing(record);
             let step = old.next_step(now_ms);
             match probe {
                 true => match old.probe(now_ms) {
@@ -160,7 +161,7 @@ impl Machine {
                 false => match (step, old.clone().redispatch(now_ms)) {
                     (Step::Ask(asked), _) => Own::Ask(self.inquiry(&old, asked, None)),
                     (Step::Redispatch, Some((next, attempt))) => {
-                        Own::Redispatch(self.keep(&next), small(attempt))
+                        Own::Redispatch(self.records.keep(&next), small(attempt))
                     }
                     _ => Own::Rest,
                 },
@@ -178,7 +179,9 @@ impl Machine {
             let word = inquiry.word.expect("it is heard when it is said");
             let hearing = Hearing {
                 asked_attempt: match self.plant {
-                    Some(Plant::StaleProbeBelieved) => self.existing(record).view(0).attempts,
+                    Some(Plant::StaleProbeBelieved) => {
+                        self.records.existing(record).view(0).attempts
+                    }
                     _ => inquiry.attempt.into(),
                 },
                 asked_ms: if inquiry.ripe { BASE_MS + SETTLE_MS } else { 0 },
@@ -186,7 +189,7 @@ impl Machine {
                 storable: false,
                 recorded: word.recorded().map(fingerprint),
             };
-            let (old, now_ms) = (self.record(record), self.now_ms(age));
+            let (old, now_ms) = (self.records.get(record), self.records.now_ms(age));
             let heard = match inquiry.canceller {
                 Some(who) => {
                     let who = self.principal(who);
@@ -194,14 +197,14 @@ impl Machine {
                 }
                 None => old.and_then(|old| old.answered_probe(now_ms, hearing)),
             };
-            heard.map(|(record, _)| self.keep(&record))
+            heard.map(|(record, _)| self.records.keep(&record))
         })
     }
 
     /// `None`: a person may not settle it so, or not now.
     pub(super) fn resolve(&self, record: u32, age: u8, resolve: Resolve) -> Option<u32> {
         self.resolved.get((record, age, resolve), || {
-            let early = self.plant == Some(Plant::OperatorTooEarly);
+            let early = self.has(Plant::OperatorTooEarly);
             let resolution = Resolution {
                 // Kept records are of revision 0: when they change is told beside them.
                 revision: u32::from(resolve.changed),
@@ -211,17 +214,25 @@ impl Machine {
                     Found::NotExecuted => Resolved::NotExecuted,
                 },
             };
-            let now_ms = self.now_ms(age) + if early { SETTLE_MS } else { 0 };
-            let resolved = self.existing(record).resolve(now_ms, resolution).ok()?;
-            Some(self.keep(&resolved))
+            let now_ms = self.records.now_ms(age) + if early { SETTLE_MS } else { 0 };
+            let resolved = self
+                .records
+                .existing(record)
+                .resolve(now_ms, resolution)
+                .ok()?;
+            Some(self.records.keep(&resolved))
         })
     }
 
     /// `None`: it is not settled.
     pub(super) fn erase(&self, record: u32, age: u8) -> Option<u32> {
         self.erased.get((record, age), || {
-            let erased = self.existing(record).erase(self.now_ms(age)).ok()?;
-            Some(self.keep(&erased))
+            let erased = self
+                .records
+                .existing(record)
+                .erase(self.records.now_ms(age))
+                .ok()?;
+            Some(self.records.keep(&erased))
         })
     }
 
@@ -229,8 +240,8 @@ impl Machine {
     pub(super) fn view(&self, record: u32, age: u8) -> Option<Viewed> {
         (record != 0).then(|| {
             self.views.get((record, age), || {
-                let now_ms = self.now_ms(age);
-                let record = self.existing(record);
+                let now_ms = self.records.now_ms(age);
+                let record = self.records.existing(record);
                 Viewed {
                     view: self.seen(record.view(now_ms)),
                     is_expired: record.is_expired(now_ms) || self.expires_early(&record, now_ms),
@@ -286,28 +297,30 @@ impl Machine {
         }
     }
 
-    fn now_ms(&self, age: u8) -> u64 {
-        BASE_MS + self.ages[usize::from(age)]
-    }
-
-    fn record(&self, number: u32) -> Option<Operation> {
-        let index = usize::try_from(number).ok()?.checked_sub(1)?;
-        Some(self.records.borrow()[index].clone())
-    }
-
-    fn existing(&self, number: u32) -> Operation {
-        self.record(number).expect("its number is not 0")
-    }
-
-    /// The planted bug.
+    /// The planted bugs.
     fn expires_early(&self, record: &Operation, now_ms: u64) -> bool {
-        self.plant == Some(Plant::ExpiresWithItsClaim)
-            && record.is_settled()
-            && now_ms >= record.claimed_ms() + self.terms.key_ttl_ms
+        let is_old = now_ms >= record.claimed_ms() + self.terms.key_ttl_ms;
+        match self.plant {
+            Some(Plant::ExpiresWithItsClaim) => is_old && record.is_settled(),
+            Some(Plant::OpenRowsDropped) => is_old && !record.is_settled(),
+            _ => false,
+        }
+    }
+
+    /// What the shard finds; a planted bug may have dropped it.
+    fn found(&self, number: u32, now_ms: u64) -> Option<Operation> {
+        let lease_ms = self.terms.lease_ms;
+        let is_over = |record: &Operation| now_ms >= record.dispatched_ms() + lease_ms;
+        let record = self.records.get(number);
+        record.filter(|record| !(self.has(Plant::TtlIsLease) && is_over(record)))
+    }
+
+    fn has(&self, plant: Plant) -> bool {
+        self.plant == Some(plant)
     }
 
     fn principal(&self, who: u8) -> Option<Principal> {
-        let binds = self.plant != Some(Plant::PrincipalIgnored);
+        let binds = !self.has(Plant::PrincipalIgnored);
         binds.then(|| Principal::of(b"secret", "shop", &who.to_string()))
     }
 
@@ -325,50 +338,6 @@ impl Machine {
             ripe: over_ms <= asked.asked_ms,
             card: asked.fingerprint.map(card_of),
             word: None,
-        }
-    }
-
-    fn keep_if(&self, changed: bool, old: u32, record: &Operation) -> u32 {
-        if changed { self.keep(record) } else { old }
-    }
-
-    /// A verb that writes nothing must not have changed anything; if it has, the number shows it.
-    fn keep_or_same(&self, old: u32, record: &Operation) -> u32 {
-        match self.record(old).as_ref() == Some(record) {
-            true => old,
-            false => self.keep(record),
-        }
-    }
-
-    fn keep(&self, record: &Operation) -> u32 {
-        let stored = Stored::from(record.clone());
-        let mut text = serde_json::to_value(&stored).expect("a record is plain data");
-        self.forget_when(&mut text);
-        let mut numbers = self.numbers.borrow_mut();
-        let next = small::<_, u32>(numbers.len()) + 1;
-        *numbers.entry(text.to_string()).or_insert_with(|| {
-            let read: Stored = serde_json::from_value(text).expect("a record can be read again");
-            self.records.borrow_mut().push(read.into_record());
-            next
-        })
-    }
-
-    /// Only the last dispatch is compared with less than a day.
-    fn forget_when(&self, record: &mut Value) {
-        let members = record.as_object_mut().expect("a record is an object");
-        let seen_ms = members["seen_ms"]
-            .as_u64()
-            .expect("a record knows the time");
-        for (name, member) in members {
-            if name == "revision" {
-                *member = 0.into();
-            }
-            if let Some(at_ms) = member.as_u64().filter(|_| name.ends_with("_ms")) {
-                let passed_ms = seen_ms - at_ms.min(seen_ms);
-                let exact = name == "dispatched_ms" || passed_ms >= DAY_MS;
-                let age_ms = self.ages.iter().rfind(|age| exact && **age <= passed_ms);
-                *member = (BASE_MS - age_ms.unwrap_or(&0)).into();
-            }
         }
     }
 }
@@ -397,12 +366,4 @@ fn card_of(known: Fingerprint) -> u8 {
     (0..=u8::MAX)
         .find(|card| fingerprint(*card) == known)
         .expect("it is made from a card")
-}
-
-/// The numbers of a small world are small.
-fn small<N: TryInto<M>, M>(number: N) -> M
-where
-    N::Error: std::fmt::Debug,
-{
-    number.try_into().expect("the world is small")
 }

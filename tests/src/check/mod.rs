@@ -14,7 +14,7 @@
 //! | --- | --- |
 //! | `explorer` | takes every step, finds the shortest way to a fault, and asks for the way to rest |
 //! | `state` | a state of a small world, as plain numbers |
-//! | `machine`, `questions`, `told` | the real machines, asked once for every question |
+//! | `machine`, `questions`, `records`, `told` | the real machines, asked once for every question |
 //! | `client`, `gate`, `reply`, `time`, `settling`, `origin` | the steps |
 //! | `small`, `worlds` | what may happen, and the worlds |
 
@@ -24,6 +24,7 @@ mod gate;
 mod machine;
 mod origin;
 mod questions;
+mod records;
 mod reply;
 mod settling;
 mod small;

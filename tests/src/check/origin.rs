@@ -9,6 +9,7 @@ use super::client::check_effect;
 use super::machine::fingerprint;
 use super::small::{Step, Steps, World};
 use super::state::{Attempt, Courier, Inquiry, Ledger, Place, State, Word};
+use crate::plant::Plant;
 
 /// A card that nobody has: a key is cancelled for which nothing was ever asked.
 const NO_CARD: u8 = u8::MAX;
@@ -103,7 +104,7 @@ fn refusing(world: &World, from: &State, index: usize, attempt: Attempt, take: T
     let met = look_up(world, from, attempt);
     let step = OriginStep::Refuses(attempt.number);
     take(step, &|state| {
-        if met.is_none() {
+        if met.is_none() && world.small.plant != Some(Plant::RefusalNotCommitted) {
             let asker = attempt.asker;
             state.ledger[usize::from(asker.key)].refused[usize::from(asker.card)] = true;
         }
@@ -192,7 +193,7 @@ fn execute(world: &World, state: &mut State, attempt: Attempt) {
     let asker = attempt.asker;
     check_effect(world, state, asker);
     state.effects[usize::from(asker.key)][usize::from(asker.card)] += 1;
-    if world.small.is_ledger() {
+    if world.small.is_ledger() && world.small.plant != Some(Plant::RowAfterEffect) {
         state.ledger[usize::from(asker.key)].executed = Some(asker.card);
     }
 }

@@ -59,6 +59,7 @@ pub(super) struct Viewed {
     /// The card that was asked for last.
     pub(super) card: Option<u8>,
 }
+
 /// What was answered before to a question.
 pub(super) struct Memo<Q, A>(RefCell<Table<Q, A>>);
 
