@@ -143,6 +143,4 @@ fn check_pair(earlier: &Route, route: &Route) -> Result<(), Fault> {
 }
 
 #[cfg(test)]
-mod settings_tests;
-#[cfg(test)]
 mod tests;

@@ -6,8 +6,9 @@ use alloc::string::{String, ToString};
 #[cfg(target_family = "wasm")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::*;
+use super::config;
 use crate::outcome::Outcome;
+use crate::policy::*;
 use crate::proof::Place as ValuePlace;
 
 /// A route with these settings, as JSON members. `origin` has to be among them.
@@ -307,7 +308,7 @@ fn claims_need_somebody_who_verifies_tokens() {
 
 #[test]
 fn names_are_short_and_routes_have_their_own() {
-    let named = |name: &str| tests::config(name, "POST", "/pay");
+    let named = |name: &str| config(name, "POST", "/pay");
     for name in ["", "a b", "é", "a/b", &"n".repeat(65)] {
         let error = Policy::new(&[named(name)], false).unwrap_err().to_string();
         assert!(
@@ -315,7 +316,7 @@ fn names_are_short_and_routes_have_their_own() {
             "{error}"
         );
     }
-    let twice = [named("a"), tests::config("a", "POST", "/b")];
+    let twice = [named("a"), config("a", "POST", "/b")];
     assert_eq!(
         Policy::new(&twice, false).unwrap_err().to_string(),
         "route 'a': name is an earlier route's"
