@@ -311,6 +311,7 @@ fn skip_string(mut bytes: &[u8]) -> Option<&[u8]> {
         bytes = match bytes {
             [b'"', rest @ ..] => return Some(rest),
             [b'\\', b'"' | b'\\', rest @ ..] => rest,
+            [b',', ..] => return None,
             [0x20..=0x5b | 0x5d..=0x7e, rest @ ..] => rest,
             _ => return None,
         };

@@ -126,3 +126,13 @@ fn k1_the_origin_sees_one_spelling() {
         assert_eq!(Key::parse(&key.to_header()), Ok(key));
     }
 }
+
+#[test]
+fn k1_a_comma_in_a_parameter_may_join_two_lines() {
+    let joined = "\"k\";a=\", b\"";
+    let error = Key::parse(joined).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a malformed parameter follows the key (character 5)"
+    );
+}

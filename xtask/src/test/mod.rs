@@ -31,6 +31,8 @@ pub(crate) enum Part {
     Native,
     /// The fuzz targets build, and hold for their seeds and some thousand inputs made from them
     Fuzz,
+    /// Keys and canonical JSON, against what others have written for the same standards
+    Foreign,
     /// The core's tests as wasm, in Node
     Wasm,
     /// The core needs neither `std` nor anything from its host
@@ -116,6 +118,7 @@ impl Part {
             Self::Doc => cargo::doc(project),
             Self::Native => cargo::native(project),
             Self::Fuzz => fuzz::all(project),
+            Self::Foreign => node::foreign(project, tools),
             Self::Wasm => cargo::wasm(project, tools),
             Self::Pure => cargo::pure(project, tools),
             Self::Chain => chain::purchase(project, tools),

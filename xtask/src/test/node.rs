@@ -1,6 +1,7 @@
 //! The parts that Node runs.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -27,6 +28,29 @@ pub(super) fn tests(
     if let Some(browser) = browser {
         node.env("ONCEGATE_CHROMIUM", browser);
     }
+    count(&mut node)
+}
+
+/// The core beside implementations of the same standards that others wrote.
+pub(super) fn foreign(project: &Project, tools: &Tools) -> Result<Tally> {
+    let mut cargo = Command::new("cargo");
+    cargo
+        .args([
+            "build",
+            "--package",
+            "oncegate-tests",
+            "--example",
+            "decide",
+        ])
+        .current_dir(project.root());
+    succeed(&mut cargo, "mend what the compiler names above")?;
+    let mut node = tools.node();
+    node.args(["--test", "--test-reporter=spec"])
+        .args(test_files(&project.path("tests/foreign"))?);
+    node.current_dir(project.root()).env(
+        "ONCEGATE_DECIDE",
+        project.path("target/debug/examples/decide"),
+    );
     count(&mut node)
 }
 
