@@ -311,11 +311,13 @@ pub(crate) fn open(headers: &Headers, config: &Config) -> Result<Option<Dispatch
     understood(&text).map(Some)
 }
 
-fn written(message: &impl Serialize) -> Result<String> {
+/// Writes a message, with its version.
+pub(crate) fn written(message: &impl Serialize) -> Result<String> {
     Ok(format!("{VERSION} {}", serde_json::to_string(message)?))
 }
 
-fn understood<T: DeserializeOwned>(text: &str) -> Result<T> {
+/// Reads a message.
+pub(crate) fn understood<T: DeserializeOwned>(text: &str) -> Result<T> {
     // Gates before version 1 wrote no version: a courier of theirs may still have an answer to tell.
     let json = match text.split_once(' ') {
         Some((VERSION, json)) => json,

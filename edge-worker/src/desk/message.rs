@@ -1,7 +1,8 @@
 //! What the gate's parts say to the Desk: one JSON message in the body of a request.
 //!
-//! The Desk may run an earlier or a later version than who speaks to it. A field that is added later
-//! has a default; a message of an unknown kind is an error, and who sent it keeps what was not heard.
+//! It carries its version like every message. The Desk may run an earlier or a later one than who speaks
+//! to it: a field that is added later has a default; a message of an unknown kind is an error, and who
+//! sent it keeps what was not heard.
 
 use oncegate_core::metrics::Metrics;
 use oncegate_core::operation::TroubleState;

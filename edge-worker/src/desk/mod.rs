@@ -13,6 +13,7 @@ mod store;
 use worker::{Env, Error, Method, Request, RequestInit, Response, Result, Stub};
 
 use crate::config::Config;
+use crate::message::written;
 use crate::shards::{object, within};
 use message::ToDesk;
 
@@ -23,7 +24,7 @@ const DEADLINE_MS: u64 = 5_000;
 pub(crate) async fn tell(env: &Env, config: &Config, message: &ToDesk) -> Result<Response> {
     let mut init = RequestInit::new();
     init.with_method(Method::Post)
-        .with_body(Some(serde_json::to_string(message)?.into()));
+        .with_body(Some(written(message)?.into()));
     let request = Request::new_with_init("https://desk/", &init)?;
     let stub = stub(env, config)?;
     match within(DEADLINE_MS, stub.fetch_with_request(request)).await {

@@ -15,6 +15,7 @@ use super::message::{Set, Tallied, ToDesk};
 use super::store::Store;
 use crate::config::Config;
 use crate::log;
+use crate::message::understood;
 
 /// How long after a fault of its own the alarm comes again.
 const AFTER_A_FAULT_MS: i64 = 60_000;
@@ -52,7 +53,7 @@ impl DurableObject for Desk {
     }
 
     async fn fetch(&self, mut request: Request) -> Result<Response> {
-        let message = serde_json::from_str(&request.text().await?)?;
+        let message = understood(&request.text().await?)?;
         if matches!(message, ToDesk::Trouble(_)) || !self.armed.get() {
             let answer = self.answer(message)?;
             self.arm().await?;

@@ -6,9 +6,12 @@ use oncegate_core::alert::Ripe;
 use oncegate_core::operation::TroubleState;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use worker::{Result, SqlStorage, SqlStorageValue, Storage};
+use worker::{Error, Result, SqlStorage, SqlStorageValue, Storage};
 
 use super::message::{Event, Events, Listed, Numbered, Report, Troubled};
+
+/// The version of the rows. Rows of another one are an error, never an empty list.
+const VERSION: u32 = 1;
 
 /// How many operations one list names. Whoever works through them asks again.
 const LONGEST_LIST: u64 = 500;
@@ -63,6 +66,13 @@ impl Store {
             store
                 .sql
                 .exec(&format!("CREATE TABLE IF NOT EXISTS {columns}"), None)?;
+        }
+        match store.note::<u32>("version")? {
+            None => store.set_note("version", &VERSION)?,
+            Some(VERSION) => {}
+            Some(other) => {
+                return Err(Error::from(format!("the desk's rows have version {other}")));
+            }
         }
         Ok(store)
     }
