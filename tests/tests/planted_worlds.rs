@@ -11,7 +11,7 @@ use oncegate_tests::{Oracle, Plant};
 fn caught(plant: Plant, by: Oracle, fit: impl Fn(&Small) -> bool) {
     let mut others = Vec::new();
     for world in Small::ALL.into_iter().filter(fit) {
-        let found = world.with(plant).explore().found;
+        let found = world.with(plant).contradict(by).found;
         match found.iter().find(|found| found.violation.oracle == by) {
             Some(found) => return println!("{plant:?}:\n{found}"),
             None => others.extend(found.iter().map(|found| found.violation.oracle)),

@@ -99,8 +99,9 @@ struct Search<'m, M: Model> {
     found: Vec<Found>,
 }
 
-/// Visits every state of `model`. A state that contradicts a sentence leads nowhere.
-pub(super) fn explore<M: Model>(model: &M) -> Explored {
+/// Visits every state of `model`, or as many as it takes to contradict the sentence that is `sought`.
+/// A state that contradicts a sentence leads nowhere.
+pub(super) fn explore<M: Model>(model: &M, sought: Option<Oracle>) -> Explored {
     let mut search = Search {
         model,
         numbers: Table::default(),
@@ -117,7 +118,11 @@ pub(super) fn explore<M: Model>(model: &M) -> Explored {
         let number = u32::try_from(next).expect("bounded by MOST_STATES");
         next += 1;
         if let Some(violation) = model.violation(&state) {
+            let is_found = Some(violation.oracle) == sought;
             search.note(number, violation);
+            if is_found {
+                break;
+            }
             continue;
         }
         model.steps(&state, &mut taken);
@@ -125,7 +130,9 @@ pub(super) fn explore<M: Model>(model: &M) -> Explored {
             search.take(number, step, to);
         }
     }
-    search.check_rest();
+    if next == search.states.len() {
+        search.check_rest();
+    }
     Explored {
         states: search.states.len(),
         steps: search.steps,

@@ -108,10 +108,19 @@ pub(super) struct World {
 impl Small {
     /// Sees the world whole.
     pub fn explore(self) -> Explored {
-        explore(&World {
+        explore(&self.world(), None)
+    }
+
+    /// Looks for a way to contradict a sentence.
+    pub fn contradict(self, sought: Oracle) -> Explored {
+        explore(&self.world(), Some(sought))
+    }
+
+    fn world(self) -> World {
+        World {
             machine: Machine::new(&self),
             small: self,
-        })
+        }
     }
 
     /// The same world, with a bug.
