@@ -27,7 +27,7 @@ fn k1_both_spellings_are_one_key() {
 #[test]
 fn k1_parameters_after_a_quoted_key_are_ignored() {
     accepts("\"k\";a=1", "k");
-    accepts("\"k\"; a; b=\"x, \\\"y\"; c=:AAA=:", "k");
+    accepts("\"k\"; a; b=\"x; \\\"y\"; c=:AAA=:", "k");
     refuses(
         "\"k\";",
         "a malformed parameter follows the key (character 5)",
