@@ -19,6 +19,7 @@
 //! | [`seal`] | whether a message is the gate's own | edge |
 //! | [`jwt`] | whether a token says who calls | edge |
 //! | [`forwarded`] | what an origin is told of the way of a request | edge |
+//! | [`sealing`] | with which secrets stored answers and requests are encrypted | edge |
 //! | [`signature`] | whether a call comes from the gate | edge, origin |
 //! | [`policy`] | which requests are protected, and how | edge |
 //! | [`proof`] | what an origin's answer proves about its attempt | edge |
@@ -66,5 +67,6 @@ pub mod proof;
 pub mod quota;
 pub mod retry_after;
 pub mod seal;
+pub mod sealing;
 pub mod signature;
 pub mod switch;

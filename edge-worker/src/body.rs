@@ -4,7 +4,7 @@ use js_sys::futures::JsFuture;
 use js_sys::{ArrayBuffer, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 use web_sys::{ReadableStream, ReadableStreamDefaultReader, ResponseInit};
-use worker::{EncodeBody, Error, Headers, Request, Response, Result};
+use worker::{EncodeBody, Error, Headers, Request, Response, ResponseBody, Result};
 
 use crate::arrived::Arrived;
 
@@ -89,13 +89,16 @@ pub(crate) fn streamed(status: u16, headers: &Headers, body: &ReadableStream) ->
 }
 
 /// Lets go of a response that nobody wants: whoever writes its body need not wait for a reader.
-pub(crate) fn discard_answer(response: Response) {
-    let response = web_sys::Response::from(response);
-    if let Some(body) = response.body() {
+pub(crate) fn discard_answer(response: &Response) {
+    if let ResponseBody::Stream(body) = response.body() {
         // Whether the writer hears of it changes nothing.
         let _ = body.cancel();
     }
 }
+
+/// The last status with which the platform makes an answer; with a higher one it panics. Origins can send
+/// higher ones.
+pub(crate) const LAST_STATUS: u16 = 599;
 
 /// SHA-256 by the platform.
 pub(crate) async fn sha256(data: &ArrayBuffer) -> Result<[u8; 32]> {
@@ -116,16 +119,17 @@ async fn by_chunks(
     let mut chunks = Chunks::of(&stream);
     match chunks.up_to(limit).await {
         Ok(Read::Whole(body)) => Ok(Ok(body)),
-        Ok(Read::More(_)) => {
-            chunks.cancel();
-            Err(BodyFault::TooLarge)
-        }
+        Ok(Read::More(_)) => Err(BodyFault::TooLarge),
         Err(error) => Ok(Err(error)),
     }
 }
 
-/// A stream, read chunk by chunk.
-pub(crate) struct Chunks(ReadableStreamDefaultReader);
+/// A stream, read chunk by chunk. One that is dropped before its end is given up: whoever writes it need
+/// not wait for a reader.
+pub(crate) struct Chunks {
+    reader: ReadableStreamDefaultReader,
+    has_ended: bool,
+}
 
 /// What [`Chunks::up_to`] has read.
 pub(crate) enum Read {
@@ -136,7 +140,10 @@ pub(crate) enum Read {
 
 impl Chunks {
     pub(crate) fn of(stream: &ReadableStream) -> Self {
-        Self(stream.get_reader().unchecked_into())
+        Self {
+            reader: stream.get_reader().unchecked_into(),
+            has_ended: false,
+        }
     }
 
     /// Reads to the end, but not beyond `limit` bytes.
@@ -155,15 +162,20 @@ impl Chunks {
 
     /// The next chunk; `None` at the end. A stream that breaks off is an error.
     pub(crate) async fn next(&mut self) -> Result<Option<Uint8Array>> {
-        let read = JsFuture::from(self.0.read()).await?;
-        let value = Reflect::get(&read, &"value".into())?;
-        Ok((!value.is_undefined()).then(|| value.unchecked_into()))
+        let read = JsFuture::from(self.reader.read()).await;
+        self.has_ended = read.is_err();
+        let value = Reflect::get(&read?, &"value".into())?;
+        self.has_ended = value.is_undefined();
+        Ok((!self.has_ended).then(|| value.unchecked_into()))
     }
+}
 
-    /// Reads no further.
-    pub(crate) fn cancel(self) {
-        // Whether the other side hears of it in time changes nothing.
-        let _ = self.0.cancel();
+impl Drop for Chunks {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            // Whether the other side hears of it in time changes nothing.
+            let _ = self.reader.cancel();
+        }
     }
 }
 

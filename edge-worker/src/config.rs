@@ -11,6 +11,7 @@ use oncegate_core::operation::Terms;
 use oncegate_core::policy::{Origins, Place, Policy};
 use oncegate_core::quota::Quota;
 use oncegate_core::seal::seal;
+use oncegate_core::sealing::SealingSecrets;
 use oncegate_core::signature::Secrets;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -40,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) metrics_secrets: Option<Secrets>,
     /// Where somebody is told of operations in trouble.
     pub(crate) alerts: Option<Alerts>,
+    /// What seals that which is stored; without any, nothing is.
+    pub(crate) sealing_secrets: Option<SealingSecrets>,
     /// Origins of pages that may call the gate from elsewhere.
     pub(crate) cors_origins: Vec<String>,
     /// Header fields that those pages may read.
@@ -141,8 +144,9 @@ impl Config {
             gate_id: seal(identity_secret.as_bytes(), "gate")[..GATE_ID_LENGTH].to_owned(),
             identity_secret,
             signing_secrets,
-            admin_secrets: bearers(env, "ADMIN_SECRETS")?,
-            metrics_secrets: bearers(env, "METRICS_SECRETS")?,
+            admin_secrets: secrets(env, "ADMIN_SECRETS", Secrets::parse)?,
+            metrics_secrets: secrets(env, "METRICS_SECRETS", Secrets::parse)?,
+            sealing_secrets: sealing_secrets(env, &policy)?,
             alerts: alerts(env)?,
             cors_origins: cors_origins(env)?,
             exposed_headers: cors::exposed(policy.routes()),
@@ -161,10 +165,28 @@ fn text(env: &Env, setting: &'static str) -> Result<String, ConfigError> {
     }
 }
 
-/// Named secrets that callers present; `None` if there are none.
-fn bearers(env: &Env, setting: &'static str) -> Result<Option<Secrets>, ConfigError> {
+/// Without a secret, a route that says `seal` would store plain text.
+fn sealing_secrets(env: &Env, policy: &Policy) -> Result<Option<SealingSecrets>, ConfigError> {
+    const SETTING: &str = "SEALING_SECRETS";
+    let found = secrets(env, SETTING, SealingSecrets::parse)?;
+    let mut sealing = policy.routes().iter().filter(|route| route.answers.seal);
+    match (&found, sealing.next()) {
+        (None, Some(route)) => {
+            let reason = format!("is not set, and route '{}' has seal = true", route.name);
+            Err(error(SETTING, reason))
+        }
+        _ => Ok(found),
+    }
+}
+
+/// Named secrets that need not be there.
+fn secrets<T, E: fmt::Display>(
+    env: &Env,
+    setting: &'static str,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Option<T>, ConfigError> {
     match env.var(setting).map(|value| value.to_string()) {
-        Ok(text) if !text.is_empty() => Secrets::parse(&text)
+        Ok(text) if !text.is_empty() => parse(&text)
             .map(Some)
             .map_err(|reason| error(setting, reason)),
         _ => Ok(None),

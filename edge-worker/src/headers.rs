@@ -117,12 +117,20 @@ pub(crate) fn exceed(received: &Fields, fields: usize, bytes: usize) -> bool {
     count > fields || size > bytes
 }
 
-/// What a replay of this answer needs.
-pub(crate) fn for_replay(received: &Fields) -> Vec<(String, String)> {
-    let kept = REPLAYED
-        .into_iter()
-        .filter_map(|name| Some((name.to_owned(), received.get(name)?.to_owned())));
-    kept.collect()
+/// What a replay of this answer needs, and what its route adds to that.
+pub(crate) fn for_replay(received: &Fields, more: &[String]) -> Vec<(String, String)> {
+    let names = REPLAYED.iter().copied();
+    named(received, names.chain(more.iter().map(String::as_str)))
+}
+
+/// The fields of these names.
+pub(crate) fn named<'a>(
+    received: &Fields,
+    names: impl Iterator<Item = &'a str>,
+) -> Vec<(String, String)> {
+    names
+        .filter_map(|name| Some((name.to_owned(), received.get(name)?.to_owned())))
+        .collect()
 }
 
 fn is_conditional(name: &str) -> bool {

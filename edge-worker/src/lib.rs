@@ -40,6 +40,7 @@ mod protect;
 mod proxy;
 mod random;
 mod refusal;
+mod sealing;
 mod shard;
 mod shards;
 mod store;

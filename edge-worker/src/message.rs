@@ -159,6 +159,9 @@ pub(crate) enum Reply {
         recorded: Option<Fingerprint>,
         /// Whether the message carries the answer for the record.
         storable: bool,
+        /// The header fields of the message that are the answer's.
+        #[serde(default)]
+        fields: Vec<String>,
     },
     Lost,
 }

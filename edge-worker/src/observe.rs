@@ -95,6 +95,7 @@ fn reply(response: &Response) -> Result<Reply> {
         recorded: recorded.and_then(|recorded| Fingerprint::parse(&recorded)),
         // No byte of it is stored; that it could be decides what duplicates would hear.
         storable: true,
+        fields: Vec::new(),
     })
 }
 

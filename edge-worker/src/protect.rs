@@ -9,6 +9,7 @@ use oncegate_core::key::{Key, KeyKind};
 use oncegate_core::policy::overrides::{body_overrides, may_override};
 use oncegate_core::policy::{Asked, Route};
 use oncegate_core::problem::{Code, Problem};
+use oncegate_core::sealing::SealingSecrets;
 use worker::Result;
 
 use crate::arrived::Arrived;
@@ -18,7 +19,7 @@ use crate::config::Config;
 use crate::message::{Claim, ToShard};
 use crate::refusal::Refusal;
 use crate::shards::ShardRequest;
-use crate::{breaker, headers};
+use crate::{breaker, headers, sealing};
 
 /// What the checks say.
 pub(crate) enum Checked {
@@ -72,14 +73,20 @@ pub(crate) async fn check(
         wait_ms: route.wait_ms,
         client_timeout_ms: route.client_timeout_ms,
     };
+    let mut fields = headers::towards_origin(arrived, true, config)?;
+    let secret = config.sealing_secrets.as_ref().map(SealingSecrets::first);
+    let secret = secret.filter(|_| route.answers.seal && route.terms.finish);
+    let body = match (not_empty(body), secret) {
+        (Some(body), Some(secret)) => {
+            Some(sealing::seal_request(secret, &claim.operation, &mut fields, &body).await?)
+        }
+        (body, _) => body,
+    };
     let request = ShardRequest {
         path_and_query: arrived.path_and_query.clone(),
         method: arrived.method.clone(),
-        body: not_empty(body),
-        ..ShardRequest::new(
-            &ToShard::Claim(claim),
-            headers::towards_origin(arrived, true, config)?,
-        )?
+        body,
+        ..ShardRequest::new(&ToShard::Claim(claim), fields)?
     };
     Ok(Checked::Claim(operation, request))
 }

@@ -6,23 +6,28 @@ use worker::{Env, Method, Response, Result};
 
 use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::{answer, headers, log, origins, wire};
+use crate::{answer, body, headers, log, origins, wire};
 
 /// Passes a request on, with this body: a stream, or bytes.
 pub(crate) async fn pass(
     arrived: &Arrived,
-    body: Option<JsValue>,
+    bytes: Option<JsValue>,
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
     let headers = headers::towards_origin(arrived, false, config)?.to_headers()?;
     let origin = config.origins.of_path(arrived.url.path());
     let url = origins::url(origin, &arrived.path_and_query);
-    let request = wire::request(&url, arrived.method.clone(), headers, body)?;
+    let request = wire::request(&url, arrived.method.clone(), headers, bytes)?;
     match origins::send(env, origin, &request).await {
-        Ok(response) => Ok(response),
-        Err(error) => {
-            log::warn("pass_lost").detail(error).write();
+        Ok(response) if response.status_code() <= body::LAST_STATUS => Ok(response),
+        impassable => {
+            let why = impassable.map(|response| {
+                body::discard_answer(&response);
+                format!("status {} cannot be passed on", response.status_code())
+            });
+            let detail = why.unwrap_or_else(|error| error.to_string());
+            log::warn("pass_lost").detail(detail).write();
             answer::problem(&lost(&arrived.method))
         }
     }

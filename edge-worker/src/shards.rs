@@ -19,7 +19,7 @@ use worker::{
 use crate::config::Config;
 use crate::fields::Fields;
 use crate::message::{self, ToShard};
-use crate::{answer, log, tally, wire};
+use crate::{answer, log, sealing, tally, wire};
 
 /// How often a shard that fails is asked: a claim is the same however often it is made.
 const TRIES: u32 = 2;
@@ -86,7 +86,9 @@ pub(crate) async fn call(
         .await;
         count(operation, &called, |response| !is_fault(response));
         match called {
-            Some(Ok(response)) if !is_fault(&response) => return Ok(response),
+            Some(Ok(response)) if !is_fault(&response) => {
+                return sealing::opened(response, operation, config).await;
+            }
             fault => {
                 let line = log::error("shard_call").operation(&operation.reference());
                 line.detail(why(&fault)).write();

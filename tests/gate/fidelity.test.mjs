@@ -162,6 +162,14 @@ test("p3 an origin does not speak in the gate's name", async () => {
   assert.notEqual(first.headers["oncegate-operation"], "op_forged");
 });
 
+test("a status over 599 cannot be passed on by a path that is not protected, either", async () => {
+  origin.handle = (request) => answerRaw(request, "HTTP/1.1 999 Odd\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
+  const read = await call(stack.gate, "/page", { method: "GET" });
+  assert.deepEqual([read.status, read.json().code], [502, "origin_unreachable"]);
+  const sent = await call(stack.gate, "/page");
+  assert.deepEqual([sent.status, sent.json().code], [502, "outcome_unknown"]);
+});
+
 test("a status over 599 cannot be passed on, and proves nothing", async () => {
   origin.handle = (request) => answerRaw(request, "HTTP/1.1 999 Odd\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
   const { first, again } = await twice();

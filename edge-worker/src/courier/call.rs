@@ -17,10 +17,7 @@ use crate::config::Config;
 use crate::fields::Fields;
 use crate::message::{self, Dispatch};
 use crate::shards::within;
-use crate::{log, origins, wire};
-
-/// The last status with which the platform makes an answer. Origins can send higher ones.
-pub(super) const LAST_STATUS: u16 = 599;
+use crate::{log, origins, sealing, wire};
 
 /// What the origin has answered.
 pub(super) struct Received {
@@ -56,9 +53,9 @@ pub(super) async fn send(
     env: &Env,
     config: &Config,
 ) -> std::result::Result<Received, Lost> {
-    let keep = Keep::of(config, &dispatch.terms);
+    let keep = Keep::of(config, dispatch);
     let call = async {
-        let body = body::whole_message(request).await?;
+        let body = sealing::open_request(request, &dispatch.operation, config).await?;
         let headers = origin_headers(request, dispatch, config)?;
         let origin = config.origin_of(&dispatch.terms);
         let origin = origin.ok_or_else(|| Error::from("its route is no more"))?;
@@ -83,9 +80,9 @@ async fn receive(response: Response, keep: Keep) -> Result<Received> {
         status: response.status_code(),
         fields: Fields::of(response.headers())?,
     };
-    let body = if head.status > LAST_STATUS || body::is_bodiless(head.status) {
+    let body = if head.status > body::LAST_STATUS || body::is_bodiless(head.status) {
         // What cannot be given to a client is not kept for one.
-        body::discard_answer(response);
+        body::discard_answer(&response);
         Body::Whole(ArrayBuffer::new(0))
     } else {
         read(response, &head.fields, &keep).await?
@@ -126,6 +123,7 @@ fn is_event_stream(fields: &Fields) -> bool {
 fn origin_headers(request: &Request, dispatch: &Dispatch, config: &Config) -> Result<Headers> {
     let mut fields = Fields::of(request.headers())?;
     message::remove(&mut fields);
+    fields.remove(sealing::SEALED);
     let method = request.method();
     let claims = Claims {
         method: method.as_ref(),

@@ -35,7 +35,8 @@ pub(super) async fn ask(
                 asked_ms: asker.asked_ms,
                 reply,
             })
-        })?;
+        })
+        .await?;
         tell(env, config, dispatch, &heard).await?;
     }
     Ok(ResponseBuilder::new().empty())

@@ -6,7 +6,7 @@ use oncegate_core::problem::{Code, Problem};
 use worker::{Date, Env, Request, Response, ResponseBuilder, Result};
 
 use super::SUPERSEDED;
-use super::call::{Body, Head, LAST_STATUS, Lost, Received, send};
+use super::call::{Body, Head, Lost, Received, send};
 use super::passing::{Client, Passing};
 use super::report::{reply, report};
 use super::tell::{line, tell};
@@ -42,8 +42,11 @@ pub(super) async fn attempt(
         Ok(Received {
             head,
             body: Body::Passing(passing),
-            ..
-        }) => begin(&head, passing, dispatch, env, config).await,
+            keep,
+        }) => {
+            let reply = reply(&head, &keep, None);
+            begin(&head, passing, reply, dispatch, env, config).await
+        }
         received => bring(received, dispatch, env, config)
             .await
             .map(Carried::whole),
@@ -58,7 +61,7 @@ async fn bring(
     config: &Config,
 ) -> Result<Response> {
     let completion = match &received {
-        Ok(received) => report(received, |reply| complete(dispatch, reply))?,
+        Ok(received) => report(received, |reply| complete(dispatch, reply)).await?,
         Err(_) => ShardRequest::message(&complete(dispatch, Reply::Lost))?,
     };
     let Some(mut told) = tell(env, config, dispatch, &completion).await? else {
@@ -71,7 +74,7 @@ async fn bring(
     }
     let mark = Mark::new(&dispatch.operation, &dispatch.terms);
     match received {
-        Ok(Received { head, .. }) if head.status > LAST_STATUS => {
+        Ok(Received { head, .. }) if head.status > body::LAST_STATUS => {
             mark.impassable(Date::now().as_millis(), &completed.view)
         }
         Ok(Received {
@@ -98,15 +101,14 @@ async fn bring(
 async fn begin(
     head: &Head,
     passing: Passing,
+    reply: Reply,
     dispatch: &Dispatch,
     env: &Env,
     config: &Config,
 ) -> Result<Carried> {
-    let reply = reply(head, false);
     let begin = ToShard::Begin(completion(dispatch, reply.clone()));
     let told = tell(env, config, dispatch, &ShardRequest::message(&begin)?).await?;
     let Some(mut told) = told else {
-        passing.cancel();
         return unavailable().map(Carried::whole);
     };
     let begun: Begun = told.json().await?;

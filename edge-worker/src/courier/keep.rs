@@ -1,25 +1,106 @@
-//! What a route keeps of its origin's answers, and how it passes them on (rules P5, P6).
+//! What a route reads in its origin's answers, what it keeps of them, and how it passes them on (rules
+//! A2, P5, P6).
 
-use oncegate_core::operation::Terms;
+use js_sys::{ArrayBuffer, Uint8Array};
+use oncegate_core::policy::{LARGEST_STORED_BYTES, Store};
+use oncegate_core::proof::Place;
+use oncegate_core::sealing::{SealingSecret, SealingSecrets};
+use worker::Result;
 
+use super::call::{Body, Head, Received};
 use crate::config::Config;
-
-/// Headers and body of an answer that may be stored, in bytes. Rows hold 2 MB.
-const LARGEST_STORED_BYTES: u64 = 1_900_000;
+use crate::message::Dispatch;
+use crate::sealing::{self, SEALED};
+use crate::{body, headers};
 
 /// See above.
 pub(super) struct Keep {
+    /// The operation that is answered.
+    operation: String,
     /// Whether answers are passed on as they come, and never stored.
     pub(super) stream: bool,
     /// The largest answer that is stored, in bytes.
     pub(super) max_bytes: u64,
+    /// Whether answers are stored at all.
+    stores: bool,
+    /// Header fields that are stored beside those of the contract.
+    more: Vec<String>,
+    /// What seals that which is stored.
+    secret: Option<SealingSecret>,
+    /// Where the origin says what became of the request.
+    place: Option<Place>,
+}
+
+/// An answer as it is stored.
+pub(super) struct Kept {
+    pub(super) fields: Vec<(String, String)>,
+    pub(super) body: Option<ArrayBuffer>,
 }
 
 impl Keep {
-    pub(super) fn of(_config: &Config, _terms: &Terms) -> Self {
+    /// The rule is the record's; what is kept is the route's of today, and of a route that is no more
+    /// nothing but what it proved.
+    pub(super) fn of(config: &Config, dispatch: &Dispatch) -> Self {
+        let rule = dispatch.terms.rules.outcome.as_ref();
+        let route = config.policy.route(Some(&dispatch.terms.route));
+        let answers = route.map(|route| &route.answers);
+        let secret = config.sealing_secrets.as_ref().map(SealingSecrets::first);
         Self {
-            stream: false,
-            max_bytes: LARGEST_STORED_BYTES,
+            operation: dispatch.operation.clone(),
+            stream: answers.is_some_and(|answers| answers.stream),
+            max_bytes: answers.map_or(LARGEST_STORED_BYTES, |answers| answers.max_bytes),
+            stores: answers.is_some_and(|answers| answers.store == Store::Answer),
+            more: answers.map_or_else(Vec::new, |answers| answers.replay_headers.clone()),
+            secret: secret
+                .filter(|_| answers.is_some_and(|answers| answers.seal))
+                .cloned(),
+            place: rule.map(|rule| rule.place.clone()),
         }
+    }
+
+    /// The value at the place of the route's outcome rule. A body that is coded, although the origin was
+    /// asked not to, or too large to be held, has none.
+    pub(super) fn value(&self, head: &Head, body: Option<&ArrayBuffer>) -> Option<String> {
+        match (&self.place, body) {
+            (Some(Place::Header(name)), _) => head.fields.get(name).map(str::to_owned),
+            (Some(place @ Place::Json(_)), Some(body))
+                if head.fields.get("content-encoding").is_none() =>
+            {
+                place.value_in(&Uint8Array::new(body).to_vec())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Received {
+    /// The answer as it is stored; `None` if it cannot be given again: it is too large for a row, or it
+    /// cannot be given to anybody.
+    pub(super) async fn kept(&self) -> Result<Option<Kept>> {
+        let (Head { status, fields }, keep) = (&self.head, &self.keep);
+        let Body::Whole(body) = &self.body else {
+            return Ok(None);
+        };
+        let fields = headers::for_replay(fields, &keep.more);
+        let lengths = fields.iter().map(|(name, value)| name.len() + value.len());
+        let size = lengths.sum::<usize>() as u64 + u64::from(body.byte_length());
+        if !keep.stores || size > keep.max_bytes || *status > body::LAST_STATUS {
+            return Ok(None);
+        }
+        Ok(Some(match &keep.secret {
+            None => Kept {
+                fields,
+                body: Some(body.clone()),
+            },
+            // There is nowhere to put what is sealed.
+            Some(_) if body::is_bodiless(*status) => Kept {
+                fields: Vec::new(),
+                body: None,
+            },
+            Some(secret) => Kept {
+                fields: vec![(SEALED.to_owned(), secret.name().to_owned())],
+                body: Some(sealing::seal_answer(secret, &keep.operation, &fields, body).await?),
+            },
+        }))
     }
 }

@@ -48,7 +48,7 @@ pub(crate) async fn run(
     };
     // The shard may be gone; the record has the answer.
     if let Err(Ok(unwanted)) = asker.send(response) {
-        body::discard_answer(unwanted);
+        body::discard_answer(&unwanted);
     }
     if let Some(rest) = rest
         && let Err(error) = carry::finish(rest, &dispatch, env, config).await

@@ -89,11 +89,6 @@ impl Passing {
             }
         }
     }
-
-    /// Nobody wants the answer.
-    pub(super) fn cancel(self) {
-        self.rest.cancel();
-    }
 }
 
 /// The client, as long as it is there.

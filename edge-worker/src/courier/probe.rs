@@ -25,7 +25,8 @@ pub(super) async fn ask(
                 asked_ms,
                 reply,
             })
-        })?;
+        })
+        .await?;
         tell(env, config, dispatch, &probed).await?;
     }
     Ok(ResponseBuilder::new().empty())

@@ -1,61 +1,69 @@
 //! What the shard is told of a reply.
 
+use js_sys::ArrayBuffer;
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::header;
 use oncegate_core::outcome::Outcome;
 use worker::Result;
 
-use super::call::{Body, Head, LAST_STATUS, Received};
+use super::call::{Body, Head, Received};
+use super::keep::Keep;
+use crate::log;
 use crate::message::{Reply, ToShard};
 use crate::shards::ShardRequest;
-use crate::{headers, log};
 
 /// Reports a reply, and with it the answer if it can be stored. An answer that cannot be passed on
 /// must not take the proof with it.
-pub(super) fn report(
+pub(super) async fn report(
     received: &Received,
     message: impl Fn(Reply) -> ToShard,
 ) -> Result<ShardRequest> {
-    match with_answer(received, &message) {
+    match with_answer(received, &message).await {
         Ok(Some(request)) => return Ok(request),
         Ok(None) => {}
         Err(error) => log::error("answer_not_stored").detail(error).write(),
     }
-    ShardRequest::message(&message(reply(&received.head, false)))
+    ShardRequest::message(&message(whole(received)))
+}
+
+fn whole(received: &Received) -> Reply {
+    let body = match &received.body {
+        Body::Passing(_) => None,
+        Body::Whole(body) => Some(body),
+    };
+    reply(&received.head, &received.keep, body)
 }
 
 /// What the origin has answered, for its proof.
-pub(super) fn reply(head: &Head, storable: bool) -> Reply {
+pub(super) fn reply(head: &Head, keep: &Keep, body: Option<&ArrayBuffer>) -> Reply {
     Reply::Answered {
         status: head.status,
         outcome: outcome(head),
-        value: None,
+        value: keep.value(head, body),
         recorded: recorded(head),
-        storable,
+        storable: false,
+        fields: Vec::new(),
     }
 }
 
-/// With the answer; `None` if it cannot be given again: it is too large for a row, or it cannot be given
-/// to anybody.
-fn with_answer(
+/// The same with the answer; `None` if it cannot be given again.
+async fn with_answer(
     received: &Received,
     message: impl Fn(Reply) -> ToShard,
 ) -> Result<Option<ShardRequest>> {
-    let Body::Whole(body) = &received.body else {
+    let Some(kept) = received.kept().await? else {
         return Ok(None);
     };
-    let kept = headers::for_replay(&received.head.fields);
-    let headers: usize = kept
-        .iter()
-        .map(|(name, value)| name.len() + value.len())
-        .sum();
-    let size = headers as u64 + u64::from(body.byte_length());
-    if size > received.keep.max_bytes || received.head.status > LAST_STATUS {
-        return Ok(None);
+    let mut reply = whole(received);
+    if let Reply::Answered {
+        storable, fields, ..
+    } = &mut reply
+    {
+        *storable = true;
+        fields.extend(kept.fields.iter().map(|(name, _)| name.clone()));
     }
-    let message = message(reply(&received.head, true));
-    let mut request = ShardRequest::new(&message, kept.into_iter().collect())?;
-    request.body = (body.byte_length() > 0).then(|| body.clone());
+    let mut request = ShardRequest::new(&message(reply), kept.fields.into_iter().collect())?;
+    request.body = kept.body.filter(|body| body.byte_length() > 0);
     Ok(Some(request))
 }
 

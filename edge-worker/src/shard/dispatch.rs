@@ -84,7 +84,7 @@ impl Inner {
                 // Nobody may wait any more: the record has the answer.
                 Some(Ok(response)) if is_marked(&response) => {
                     if let Err(unwanted) = sender.send(response) {
-                        body::discard_answer(unwanted);
+                        body::discard_answer(&unwanted);
                     }
                 }
                 answered => {

@@ -131,15 +131,22 @@ async fn received(request: &Request, reply: &Reply) -> Result<Option<Answer>> {
     let Reply::Answered {
         status,
         storable: true,
+        fields,
         ..
-    } = *reply
+    } = reply
     else {
         return Ok(None);
     };
     let body = body::whole_message(request).await?;
+    // A courier of version 0.1 does not name them.
+    let received = Fields::of(request.headers())?;
+    let kept = match fields.is_empty() {
+        true => headers::for_replay(&received, &[]),
+        false => headers::named(&received, fields.iter().map(String::as_str)),
+    };
     Ok(Some(Answer {
-        status,
-        headers: headers::for_replay(&Fields::of(request.headers())?),
+        status: *status,
+        headers: kept,
         body: (body.byte_length() > 0).then_some(body),
     }))
 }
