@@ -36,6 +36,8 @@ pub enum Plant {
     NumbersAsDoubles,
     /// Records that are open are dropped with their table (against I5).
     OpenRowsDropped,
+    /// A person looks at the origin first and waits then, until his word counts.
+    OperatorLooksTooEarly,
     /// A person's word counts while an attempt is under way.
     OperatorTooEarly,
     /// The shard does not compare principals (against K4).

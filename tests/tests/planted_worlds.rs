@@ -47,6 +47,13 @@ fn planted_generated_refusal_says_safe_is_caught() {
 }
 
 #[test]
+fn planted_operator_looks_too_early_is_caught() {
+    let settled_by_people = |world: &Small| world.origin == Origin::None && world.may.operator;
+    let (plant, by) = (Plant::OperatorLooksTooEarly, Oracle::SafeNewKeyIsSafe);
+    caught(plant, by, settled_by_people);
+}
+
+#[test]
 fn planted_operator_too_early_is_caught() {
     let settled_by_people = |world: &Small| world.origin == Origin::None && world.may.operator;
     caught(

@@ -168,6 +168,28 @@ fn the_table_of_the_contract_names_tests_that_there_are() {
 }
 
 #[test]
+fn every_planted_bug_is_caught_by_a_test() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("it is in the repository");
+    let plants = read("tests/src/plant.rs");
+    let caught =
+        ["planted.rs", "planted_worlds.rs"].map(|name| read(&format!("tests/tests/{name}")));
+    let bugs = plants
+        .lines()
+        .filter_map(|line| line.strip_prefix("    ")?.strip_suffix(','));
+    let bugs: Vec<_> = bugs
+        .filter(|line| line.chars().all(char::is_alphanumeric))
+        .collect();
+    assert!(bugs.len() >= 22, "{bugs:?}");
+    for bug in bugs {
+        let name = format!("Plant::{bug},");
+        assert!(
+            caught.iter().any(|tests| tests.contains(&name)),
+            "nothing catches {bug}"
+        );
+    }
+}
+
+#[test]
 fn tests_are_found_in_both_languages() {
     let rust =
         "#[test]\nfn i1_one() {}\n    #[tokio::test]\n    async fn k2_two() {}\nfn helper() {}";

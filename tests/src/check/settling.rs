@@ -115,7 +115,10 @@ fn operator(world: &World, from: &State, key: u8, to: &mut Steps) {
     if from.operator == Operator::Away {
         // Before its time the gate refuses his word, and what he sees may still change.
         let early = world.small.ages[usize::from(row.age)] < SETTLE_MS
-            && world.small.plant != Some(Plant::OperatorTooEarly);
+            && !matches!(
+                world.small.plant,
+                Some(Plant::OperatorLooksTooEarly | Plant::OperatorTooEarly)
+            );
         let viewed = world.machine.view(row.record, row.age);
         if !early && viewed.is_some_and(|viewed| viewed.view.unsettled > 0) {
             let mut state = from.clone();
