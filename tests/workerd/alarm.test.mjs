@@ -92,6 +92,32 @@ test("a record that cannot be read is put off for an hour, and keeps none of the
   expect([unreadable.tries, unreadable.due_ms >= before + 60 * 60 * 1_000]).toEqual([0, true]);
 });
 
+test("what the Desk has not heard of is told again, until it has", async () => {
+  const key = newKey();
+  const shard = await openShard(key);
+  const { operation } = await send(key, { hold: true });
+  const desk = env.DESK.getByName("desk");
+  const list = async () => {
+    const told = await desk.fetch("https://desk/", { method: "POST", body: JSON.stringify({ to: "list" }) });
+    return (await told.json()).operations.filter((entry) => entry.operation === operation).length;
+  };
+  const told = () => query(shard, "SELECT told, due_ms < settle_ms AS again FROM attention");
+  expect(await list()).toBe(0);
+  await until(told, (rows) => rows.length === 1);
+  await query(desk, "ALTER TABLE trouble RENAME TO elsewhere");
+  expect(await ring(shard)).toBe(true);
+  expect(await told()).toEqual([{ told: 0, again: 1 }]);
+  await query(desk, "ALTER TABLE elsewhere RENAME TO trouble");
+  expect(await ring(shard)).toBe(true);
+  expect(await told()).toEqual([{ told: 1, again: 0 }]);
+  expect(await list()).toBe(1);
+  await release(key);
+  await until(() => look(key), ({ state }) => state === "executed");
+  await ring(shard);
+  expect(await told()).toEqual([]);
+  expect(await list()).toBe(0);
+});
+
 test("a run that needs more connections than there are waits for them", async () => {
   const key = newKey();
   const shard = await openShard(key, "/finished");
