@@ -69,6 +69,8 @@ pub(crate) struct Claim {
     pub(crate) terms: Terms,
     /// The origin cannot be reached: nothing new may be claimed (rule A5).
     pub(crate) unreachable: bool,
+    /// How large the request's body is.
+    pub(crate) body_bytes: u32,
     pub(crate) wait_ms: u64,
     /// How many requests may wait for one operation.
     pub(crate) max_waiters: usize,

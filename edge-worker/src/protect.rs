@@ -70,6 +70,7 @@ pub(crate) async fn check(
         fingerprint: fingerprint(arrived, content_type, body_sha256),
         unreachable: is_unreachable(route, config).await,
         terms: route.terms.clone(),
+        body_bytes: body.byte_length(),
         wait_ms: route.wait_ms,
         client_timeout_ms: route.client_timeout_ms,
     };

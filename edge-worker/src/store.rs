@@ -114,7 +114,7 @@ impl Database for Rows {
             self.add_written(cursor.rows_written() as u64);
         }
         rows.iter()
-            .map(|row| Array::from(&row).iter().map(from_js).collect())
+            .map(|row| row.unchecked_into::<Array>().iter().map(from_js).collect())
             .collect()
     }
 

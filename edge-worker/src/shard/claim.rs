@@ -106,12 +106,10 @@ impl Inner {
         let attempt = Attempt::new(operation, number, &record);
         // What can fail comes before the write: a row that says "dispatched" must be true.
         let (courier, config) = (self.courier()?, self.config()?);
-        let stored = match &body {
-            Body::Read(bytes) if attempt.finish => {
-                Some(Sendable::new(request, claim, bytes.clone()).stored()?)
-            }
-            _ => None,
-        };
+        // What an earlier configuration of the route has stored stays.
+        let stores = attempt.finish && claim.terms.finish;
+        let stored = stores.then(|| Sendable::new(request, claim, &body).stored());
+        let stored = stored.transpose()?;
         let call = errand::attempt(request, body, claim, number, record.terms(), &config)?;
         let written = Written {
             answer: None,
@@ -216,10 +214,10 @@ fn answer_from(now_ms: u64, claim: &Claim, told: Told<'_>, asker: Asker) -> Resu
     }
 }
 
-/// A request that the gate has to finish by itself is read to be stored, before anything is decided:
+/// A request that the gate may have to send again is read to be stored, before anything is decided:
 /// from then on nothing is awaited.
 async fn unread_or_read(request: &Request, claim: &Claim) -> Result<Body> {
-    if !claim.terms.finish {
+    if !Sendable::is_kept_whole(claim) {
         return Ok(Body::Unread);
     }
     let bytes = body::whole_message(request).await?;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use worker::{Error, Headers, Method, Request, Result};
 
 use crate::arrived::path_and_query;
+use crate::errand::Body;
 use crate::message::{self, Claim};
 use crate::store::Bytes;
 
@@ -22,8 +23,9 @@ const NOT_KEPT: [&str; 4] = [
     message::MESSAGE,
 ];
 
-/// Head and body of a request in a row, in bytes. Rows hold 2 MB.
-const LARGEST_BYTES: usize = 1_900_000;
+/// The largest body of a request in a row. Rows hold 2 MB, and the record and the header fields, of which
+/// the gate takes few, are in it too.
+const LARGEST_BODY_BYTES: u32 = 1_900_000;
 
 /// A request that the gate can send by itself.
 pub(crate) struct Sendable {
@@ -44,8 +46,16 @@ pub(crate) struct Head {
 }
 
 impl Sendable {
-    /// What is kept of a request. Only a ledger may be sent it again, so for others the key is enough.
-    pub(crate) fn new(request: &Request, claim: &Claim, body: Option<ArrayBuffer>) -> Self {
+    /// Whether a request is kept with its body. Only a ledger may be sent it again, so for others the
+    /// key is enough.
+    pub(crate) fn is_kept_whole(claim: &Claim) -> bool {
+        let terms = &claim.terms;
+        let fits = claim.body_bytes <= LARGEST_BODY_BYTES;
+        terms.finish && terms.origin == Origin::Ledger && fits
+    }
+
+    /// What is kept of a request. One whose body was not read is kept without it.
+    pub(crate) fn new(request: &Request, claim: &Claim, body: &Body) -> Self {
         let mut head = Head {
             key: claim.key.clone(),
             method: request.inner().method(),
@@ -53,22 +63,19 @@ impl Sendable {
             headers: Vec::new(),
             whole: false,
         };
-        let headers: Vec<_> = request
+        let Body::Read(bytes) = body else {
+            return Self { head, body: None };
+        };
+        head.headers = request
             .headers()
             .entries()
             .filter(|(name, _)| !NOT_KEPT.contains(&name.as_str()))
             .collect();
-        let size = body.as_ref().map_or(0, |body| body.byte_length() as usize)
-            + headers
-                .iter()
-                .map(|(name, value)| name.len() + value.len())
-                .sum::<usize>();
-        if claim.terms.origin != Origin::Ledger || size > LARGEST_BYTES {
-            return Self { head, body: None };
-        }
-        head.headers = headers;
         head.whole = true;
-        Self { head, body }
+        Self {
+            head,
+            body: bytes.clone(),
+        }
     }
 
     pub(crate) fn read(stored: StoredRequest<Bytes>) -> Result<Self> {
