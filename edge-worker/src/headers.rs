@@ -22,6 +22,17 @@ const HOP_BY_HOP: [&str; 9] = [
     "upgrade",
 ];
 
+/// Never forwarded to an origin: with these a request says that it has another path, or came another
+/// way, than the gate has decided on.
+const MISLEADING: [&str; 6] = [
+    "forwarded",
+    "x-forwarded-port",
+    "x-forwarded-prefix",
+    "x-forwarded-server",
+    "x-original-url",
+    "x-rewrite-url",
+];
+
 /// Kept for a replay; everything else, cookies and challenges above all, belongs to the first
 /// answer only.
 const REPLAYED: [&str; 8] = [
@@ -44,6 +55,7 @@ pub(crate) fn towards_origin(
 ) -> Result<Fields> {
     let mut fields = without(&arrived.fields, |name| {
         matches!(name, "host" | "expect" | "content-length")
+            || MISLEADING.contains(&name)
             || (name.starts_with("idempotency-") && name != IDEMPOTENCY_KEY)
             || (protected && is_conditional(name))
     });

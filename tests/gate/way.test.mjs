@@ -66,6 +66,23 @@ test("k6 forged header fields of the gate never reach an origin, in no spelling,
   assert.equal(free.headers["oncegate-signature"], undefined);
 });
 
+test("k6 a client cannot give its request another path or another way", async () => {
+  const misleading = {
+    "x-original-url": "/pay",
+    "X-Rewrite-URL": "/pay",
+    x_original_url: "/pay",
+    forwarded: "for=6.6.6.6;host=evil.example",
+    "x-forwarded-port": "6666",
+    "x-forwarded-prefix": "/evil",
+    "x-forwarded-server": "evil",
+  };
+  for (const path of ["/free", "/pay"]) {
+    assert.equal((await pay(misleading, path)).status, 201);
+    const names = Object.keys(origin.seen.at(-1).headers);
+    for (const name of Object.keys(misleading)) assert.ok(!names.includes(name.toLowerCase()), `${path}: ${name}`);
+  }
+});
+
 test("k6 a signature is the gate's own or none", async () => {
   const forged = { "oncegate-signature": `t=${Date.now()}, kid=local, v1=${"0".repeat(64)}` };
   assert.equal((await pay(forged)).status, 201);
