@@ -17,8 +17,8 @@ impl Operation {
     /// [`Dispatch`](Admission::Dispatch), the record has changed and must be stored first.
     ///
     /// An expired record counts as none, but for its numbers: a courier may still be on its way with an
-    /// answer to one of them. `terms` are those of the request's route now. A record has its own, until
-    /// a request that is new to it makes it its own: under one client's key that may be another route's.
+    /// answer to one of them. `terms` are those of the request's route now: a record keeps those of its
+    /// claim as long as an attempt may be open.
     pub fn arrive(
         record: Option<Self>,
         now_ms: u64,
@@ -70,7 +70,7 @@ impl Operation {
             }
             State::Refused if self.has_answer(now_ms) => (self, Admission::Replay),
             State::Refused => self.turn(Turn::Refused),
-            State::Released => self.start(now_ms),
+            State::Released => self.claim_again(now_ms, terms),
             State::Unknown if self.may_resend(now_ms) => self.start(now_ms),
             State::Unknown => self.turn(Turn::Unknown),
         }
@@ -115,13 +115,18 @@ impl Operation {
             State::Released => {}
             _ => return self.turn(Turn::KeyReused),
         }
-        self.terms = terms.clone();
         self.principal = principal;
         self.fingerprint = Some(fingerprint);
         self.refusal = false;
         self.answer = AnswerMark::Missing;
         self.settled_by = None;
         self.since = self.attempt.saturating_add(1);
+        self.claim_again(now_ms, terms)
+    }
+
+    /// Nothing is open: the key is claimed anew, under the terms of the route as they are now.
+    fn claim_again(mut self, now_ms: u64, terms: &Terms) -> (Self, Admission) {
+        self.terms = terms.clone();
         self.start(now_ms)
     }
 

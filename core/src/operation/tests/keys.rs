@@ -234,16 +234,26 @@ fn t2_a_released_key_that_another_route_takes_over_has_that_routes_terms() {
 }
 
 #[test]
-fn t2_the_same_request_keeps_the_terms_of_its_claim() {
-    let mut story = Story::ledger();
-    story.says(1, 1, "not_executed");
-    let (record, kind) = (Some(story.0.clone()), KeyKind::Client);
+fn t2_the_terms_of_a_claim_hold_until_nothing_is_open() {
     let later = Terms {
         key_ttl_ms: 1,
-        ..terms(Origin::None)
+        ..terms(Origin::Ledger)
     };
-    let (record, _) = Operation::arrive(record, 2, kind, &later, None, fingerprint(CARD_A));
-    assert_eq!(record.terms(), &terms(Origin::Ledger));
+    let arrive = |record, now_ms| {
+        let (record, kind) = (Some(record), KeyKind::Client);
+        Operation::arrive(record, now_ms, kind, &later, None, fingerprint(CARD_A)).0
+    };
+    let mut story = Story::ledger();
+    story.replied(1, 1, Reply::Lost);
+    story.0 = arrive(story.0, 2);
+    assert_eq!(
+        (story.0.attempt, story.0.terms()),
+        (2, &terms(Origin::Ledger))
+    );
+    story.says(3, 2, "not_executed");
+    story.says(3, 1, "not_executed");
+    story.0 = arrive(story.0, 4);
+    assert_eq!((story.0.attempt, story.0.terms()), (3, &later));
 }
 
 #[test]
