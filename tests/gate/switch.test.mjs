@@ -2,7 +2,10 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { readdirSync } from "node:fs";
 import http from "node:http";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after, before, beforeEach, test } from "node:test";
 
 import { startOrigin } from "../support/origin.mjs";
@@ -197,6 +200,36 @@ test("a preflight for what is observed passes like the request", async () => {
   assert.deepEqual([(await preflight()).status, origin.seen.length], [201, 1]);
   await set("enforce", "orders");
 });
+
+test("with the Desk out of order the gate protects as before", async () => {
+  await set("refuse", "orders");
+  await stack.tell("kill-gate");
+  deskRows((database) => database.exec("UPDATE notes SET note = '99' WHERE name = 'version'"));
+  await stack.tell("start-gate");
+  try {
+    const answers = [await send(stack, key), await send(stack, key)];
+    assert.deepEqual(answers.map(({ status, says }) => [status, says]), [[201, "executed"], [201, "replayed"]]);
+    assert.equal(origin.seen.length, 1);
+    for (const answer of [await admin("switch"), await put({ mode: "observe", actor: "anna", reason: "a test" })]) {
+      assert.deepEqual([answer.status, (await answer.json()).code], [503, "gate_unavailable"]);
+    }
+  } finally {
+    await stack.tell("kill-gate");
+    deskRows((database) => database.exec("UPDATE notes SET note = '1' WHERE name = 'version'"));
+    await stack.tell("start-gate");
+  }
+  assert.equal((await send(stack, key)).status, 503);
+  await set("enforce", "orders");
+});
+
+/** The Desk's own file, while nothing runs. */
+function deskRows(change) {
+  const folder = join(stack.folder, "gate", "v3", "do", "oncegate-Desk");
+  const [file] = readdirSync(folder).filter((name) => name.endsWith(".sqlite") && name !== "metadata.sqlite");
+  const database = new DatabaseSync(join(folder, file));
+  change(database);
+  database.close();
+}
 
 test("only an admin secret sets the switch, and only to what it can be", async () => {
   const good = { mode: "enforce", actor: "anna", reason: "a test" };
