@@ -5,6 +5,8 @@ mod build;
 mod http;
 mod process;
 mod project;
+#[cfg(test)]
+mod settings;
 mod setup;
 mod stack;
 mod test;
