@@ -1,4 +1,4 @@
-// A wrapper around the storage of every shard: it counts what is read and written, and fails where a test says so.
+// A wrapper around the storage of objects of one kind: it counts what is read and written, and fails where a test says so.
 //
 // The seam is the prototype that the runtime's storage objects share with the tests, which run in the same isolate: the gate
 // under test is the one that is deployed.
@@ -6,19 +6,17 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach } from "vitest";
 
-/** The tables of shards. The Desk writes when it likes, and is none of these tests' business. */
-const ofShards = (sql) => /\b(operations|operations_earlier|attention|meta)\b/.test(sql);
-
 const open = [];
 afterEach(() => open.splice(0).forEach((watched) => watched.restore()));
 
 /**
- * Watches the storage until the test ends. `fault(sql, values)` is asked before each statement of a shard, whichever it is: they share
- * their prototypes. What it returns is thrown. Alarms are those of `shard`.
+ * Watches the storage until the test ends: the statements about tables that `object` has, whoever of its kind makes them, since all
+ * share their prototypes and an object may be replaced. `fault(sql, values)` is asked before each; what it returns is thrown. Alarms are
+ * those of `object`.
  */
-export async function watchStore(shard, fault = () => undefined) {
+export async function watchStore(object, fault = () => undefined) {
   const watched = new Watched(fault);
-  await runInDurableObject(shard, (_, { storage }) => watched.wrap(storage));
+  await runInDurableObject(object, (_, { storage }) => watched.wrap(storage));
   open.push(watched);
   return watched;
 }
@@ -35,8 +33,10 @@ class Watched {
 
   wrap(storage) {
     const watched = this;
+    const tables = storage.sql.exec("SELECT name FROM sqlite_schema WHERE type = 'table'").toArray();
+    const ours = new RegExp(`\\b(${tables.map(({ name }) => name).join("|")})\\b`);
     this.#replace(Object.getPrototypeOf(storage.sql), "exec", (exec) => function (statement, ...values) {
-      if (!ofShards(statement)) return exec.call(this, statement, ...values);
+      if (!ours.test(statement)) return exec.call(this, statement, ...values);
       const error = watched.fault(statement, values);
       if (error) {
         watched.failures++;
