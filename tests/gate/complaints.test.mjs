@@ -12,6 +12,8 @@
 //   the store fails at completion and the claim is deleted       tests/workerd/faults.test.mjs
 //   the store is down and requests pass unprotected              tests/workerd/faults.test.mjs (i2)
 //   no way to learn the outcome, no mark on a replay             once.test.mjs (a replay …, an unknown key …)
+//   no way to find one record, or to erase its content           admin.test.mjs
+//   another tenant of the same session gets the old answer       principals.test.mjs
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
