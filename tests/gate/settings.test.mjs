@@ -41,6 +41,8 @@ for (const [what, settings, reason] of [
   ["a key that verifies nothing", { JWT: '{ jwks = { keys = [] }, issuer = "i", audience = "a" }' }, /JWT: jwks has no key for RS256, ES256 or EdDSA/],
   ["an origin behind a binding that is missing", { ORIGINS: '[{ path = "/a", service = "SHOP" }]' }, /ORIGINS: origin '\/a': there is no service binding SHOP/],
   ["a route over two origins", { ORIGINS: '[{ path = "/pay/a", url = "http://a" }]', ROUTES: route("").replace("/pay", "/pay/:id") }, /ORIGINS: route 'pay': path is served by several origins/],
+  ["answers to seal and nothing to seal them with", { ROUTES: route("seal = true") }, /SEALING_SECRETS: is not set, and route 'pay' has seal = true/],
+  ["a sealing secret that is none", { SEALING_SECRETS: "s1=c2hvcnQ=" }, /SEALING_SECRETS: sealing secret 1: it is the base64 of 32 random bytes/],
   ["a jurisdiction that the platform does not have", { JURISDICTION: "eu" }, /JURISDICTION: 'eu': /],
 ]) {
   test(`p5 a gate with ${what} is unavailable, and a page can read that it is`, async () => {
@@ -50,9 +52,10 @@ for (const [what, settings, reason] of [
       assert.equal(headers["content-type"], "application/problem+json");
       assert.equal(headers["access-control-allow-origin"], PAGE);
       assert.match(headers["access-control-expose-headers"], /retry-after/);
-      assert.doesNotMatch(bytes.toString(), /ROUTES|JWT|ORIGINS|JURISDICTION/);
+      assert.doesNotMatch(bytes.toString(), /ROUTES|JWT|ORIGINS|JURISDICTION|SEALING|c2hvcnQ/);
     }
     assert.match(log, reason);
+    assert.doesNotMatch(log, /configuration.*c2hvcnQ/, "a secret is in no log");
     assert.equal(origin.seen.length, 0);
   });
 }

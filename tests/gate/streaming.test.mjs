@@ -1,8 +1,9 @@
 // Answers that are too large to be kept, or have no end: they pass as they come, and the record knows how they ended.
 
 import assert from "node:assert/strict";
-import { createHash, randomUUID } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
+import { gzipSync } from "node:zlib";
 
 import { startOrigin } from "../support/origin.mjs";
 import { answerRaw, call, connect } from "../support/raw.mjs";
@@ -74,6 +75,17 @@ for (const [size, framing] of [[3 * MB, "announced"], [3 * MB, "chunked"], [20 *
     assert.equal(origin.seen.length, 1);
   });
 }
+
+test("p6 a coded answer passes byte by byte, however large", async () => {
+  const coded = gzipSync(randomBytes(3 * MB));
+  origin.handle = (_, response) => {
+    response.writeHead(200, { "content-type": "application/octet-stream", "content-encoding": "gzip", "content-length": coded.length });
+    response.end(coded);
+  };
+  const first = await send("/none", { headers: { "accept-encoding": "gzip" } });
+  assert.deepEqual([first.says, first.headers["content-encoding"], first.whole], ["executed", "gzip", true]);
+  assert.equal(sum(first.bytes), sum(coded));
+});
 
 test("p6 an answer of unknown length that turns out to be small is kept", async () => {
   origin.handle = (_, response) => {

@@ -116,7 +116,8 @@ async fn read(response: Response, fields: &Fields, keep: &Keep) -> Result<Body> 
 /// Events are of use while they happen, and have no end to wait for.
 fn is_event_stream(fields: &Fields) -> bool {
     let content_type = fields.get("content-type").unwrap_or_default();
-    content_type.starts_with("text/event-stream")
+    let media_type = content_type.split(';').next().unwrap_or_default();
+    media_type.trim().eq_ignore_ascii_case("text/event-stream")
 }
 
 /// Rule K6: what the origin is told, and the signature over it.
