@@ -4,8 +4,8 @@
 //! proves that it is whole. A client that reads slowly slows the reading; one that has left, or takes
 //! nothing for a long time, no longer does.
 
-use js_sys::Uint8Array;
 use js_sys::futures::JsFuture;
+use js_sys::{Error, Uint8Array};
 use wasm_bindgen::prelude::*;
 use web_sys::{ReadableStream, TransformStream, WritableStreamDefaultWriter};
 use worker::Result;
@@ -116,7 +116,9 @@ impl Client {
     /// Ends the stream as one that broke off.
     fn leave(&mut self) {
         if let Some(writer) = self.0.take() {
-            let _ = writer.abort();
+            let why =
+                Error::new("the answer of the origin broke off, or its client takes no more of it");
+            let _ = writer.abort_with_reason(&why);
         }
     }
 }
