@@ -26,7 +26,15 @@ impl Hasher for Quick {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
+        for chunk in bytes.chunks(8) {
+            let mut number = [0; 8];
+            number[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(number));
+        }
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
     }
 
     fn write_u8(&mut self, number: u8) {
@@ -151,13 +159,14 @@ impl<M: Model> Search<'_, M> {
     }
 
     fn visit(&mut self, state: M::State, parent: Option<(u32, M::Step)>) -> u32 {
-        let next = u32::try_from(self.states.len()).expect("bounded by MOST_STATES");
-        let number = *self.numbers.entry(state.clone()).or_insert(next);
-        if number == next {
-            assert!(self.states.len() < MOST_STATES, "this world is not small");
-            self.states.push(state);
-            self.parents.push(parent);
+        if let Some(number) = self.numbers.get(&state) {
+            return *number;
         }
+        assert!(self.states.len() < MOST_STATES, "this world is not small");
+        let number = u32::try_from(self.states.len()).expect("bounded by MOST_STATES");
+        self.numbers.insert(state.clone(), number);
+        self.states.push(state);
+        self.parents.push(parent);
         number
     }
 

@@ -114,7 +114,6 @@ impl Small {
             name: "ledger: the gate asks, two keys",
             may: May {
                 cancel: true,
-                copy: true,
                 lose: true,
                 probe: true,
                 second_key: true,
