@@ -43,6 +43,8 @@ for (const [what, settings, reason] of [
   ["a route over two origins", { ORIGINS: '[{ path = "/pay/a", url = "http://a" }]', ROUTES: route("").replace("/pay", "/pay/:id") }, /ORIGINS: route 'pay': path is served by several origins/],
   ["answers to seal and nothing to seal them with", { ROUTES: route("seal = true") }, /SEALING_SECRETS: is not set, and route 'pay' has seal = true/],
   ["a sealing secret that is none", { SEALING_SECRETS: "s1=c2hvcnQ=" }, /SEALING_SECRETS: sealing secret 1: it is the base64 of 32 random bytes/],
+  ["an alert to nowhere", { ALERTS: '{ webhook = "ops.example" }' }, /ALERTS: webhook: must be an http\(s\) address/],
+  ["alerts with a setting that nobody knows", { ALERTS: '{ webhook = "https://ops.example", after = 5 }' }, /ALERTS: unknown field `after`/],
   ["a jurisdiction that the platform does not have", { JURISDICTION: "eu" }, /JURISDICTION: 'eu': /],
 ]) {
   test(`p5 a gate with ${what} is unavailable, and a page can read that it is`, async () => {
@@ -52,7 +54,7 @@ for (const [what, settings, reason] of [
       assert.equal(headers["content-type"], "application/problem+json");
       assert.equal(headers["access-control-allow-origin"], PAGE);
       assert.match(headers["access-control-expose-headers"], /retry-after/);
-      assert.doesNotMatch(bytes.toString(), /ROUTES|JWT|ORIGINS|JURISDICTION|SEALING|c2hvcnQ/);
+      assert.doesNotMatch(bytes.toString(), /ROUTES|JWT|ORIGINS|JURISDICTION|SEALING|c2hvcnQ|ALERTS/);
     }
     assert.match(log, reason);
     assert.doesNotMatch(log, /configuration.*c2hvcnQ/, "a secret is in no log");
