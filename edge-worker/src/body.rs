@@ -2,6 +2,7 @@
 
 use js_sys::futures::JsFuture;
 use js_sys::{ArrayBuffer, Object, Promise, Reflect, Uint8Array};
+use oncegate_core::fingerprint::body_sha256;
 use wasm_bindgen::prelude::*;
 use web_sys::{ReadableStream, ReadableStreamDefaultReader, ResponseInit};
 use worker::{EncodeBody, Error, Headers, Request, Response, ResponseBody, Result};
@@ -100,8 +101,14 @@ pub(crate) fn discard_answer(response: &Response) {
 /// higher ones.
 pub(crate) const LAST_STATUS: u16 = 599;
 
-/// SHA-256 by the platform.
+/// Bodies up to this size are hashed sooner here than the platform can be asked to.
+const SMALL_BYTES: u32 = 4 * 1024;
+
+/// SHA-256, of a large body by the platform: it stays in JavaScript.
 pub(crate) async fn sha256(data: &ArrayBuffer) -> Result<[u8; 32]> {
+    if data.byte_length() <= SMALL_BYTES {
+        return Ok(body_sha256(&Uint8Array::new(data).to_vec()));
+    }
     let digest = JsFuture::from(digest("SHA-256", data)?).await?;
     let mut bytes = [0; 32];
     Uint8Array::new(&digest).copy_to(&mut bytes);
