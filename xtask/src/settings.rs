@@ -1,5 +1,5 @@
-//! wrangler.toml documents every setting of a route where it is set, and nothing else: what it shows in comments is as valid as
-//! what it sets.
+//! What is shown is valid: wrangler.toml documents every setting of a route where it is set, and nothing else, and the gate takes
+//! the settings that it shows in comments and the routes of docs/origin.md.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -76,4 +76,16 @@ fn what_is_shown_in_comments_is_written_as_the_gate_reads_it() {
         let read = serde_json::from_value::<RouteConfig>(shown);
         assert!(read.is_ok(), "{name}: {}", read.unwrap_err());
     }
+}
+
+#[test]
+fn the_routes_that_the_guide_shows_are_ones_that_the_gate_takes() {
+    let guide = fs::read_to_string(Project::find().unwrap().path("docs/origin.md")).unwrap();
+    let (_, shown) = guide.split_once("```toml\n").unwrap();
+    let (shown, _) = shown.split_once("```").unwrap();
+    let config: toml::Table = shown.parse().unwrap();
+    let routes = serde_json::to_value(&config["vars"]["ROUTES"]).unwrap();
+    let routes: Vec<RouteConfig> = serde_json::from_value(routes).unwrap();
+    assert_eq!(routes.len(), 3);
+    Policy::new(&routes, true).unwrap();
 }
