@@ -316,9 +316,25 @@ pub(crate) fn open(headers: &Headers, config: &Config) -> Result<Option<Dispatch
     understood(&text).map(Some)
 }
 
-/// Writes a message, with its version.
+/// Writes a message, with its version, in ASCII: of a header field that is not, the platform writes the
+/// whole value into the log, the key of the operation included.
 pub(crate) fn written(message: &impl Serialize) -> Result<String> {
-    Ok(format!("{VERSION} {}", serde_json::to_string(message)?))
+    let mut text = String::from(VERSION);
+    text.push(' ');
+    for character in serde_json::to_string(message)?.chars() {
+        match character.is_ascii() {
+            true => text.push(character),
+            false => escape(character, &mut text),
+        }
+    }
+    Ok(text)
+}
+
+/// Writes a character of a JSON string in ASCII.
+fn escape(character: char, text: &mut String) {
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        text.push_str(&format!("\\u{unit:04x}"));
+    }
 }
 
 /// Reads a message.

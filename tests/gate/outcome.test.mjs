@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import zlib from "node:zlib";
 
@@ -17,7 +19,7 @@ const route = (name, settings) => `{ name = "${name}", methods = ["POST"], path 
 
 before(async () => {
   origin = await startOrigin();
-  const json = `outcome = { json = "/result/code", executed = [0, 200, "ok"], refused = ["declined"], not_executed = [503], else = "unknown" }`;
+  const json = `outcome = { json = "/result/code", executed = [0, 200, "ok", "支払済"], refused = ["declined"], not_executed = [503], else = "unknown" }`;
   const header = `outcome = { header = "X-Result", executed = ["done"], refused = ["no"], else = "unknown" }`;
   const lists = `not_executed = [503], refused = [409], unknown = [401, 201]`;
   const routes = [
@@ -80,6 +82,16 @@ for (const [what, body] of Object.entries(UNREADABLE)) {
     assert.equal(origin.seen.length, 1);
   });
 }
+
+test("a2 a code in any writing is compared as it is, and no key gets into the log by it", async () => {
+  for (const [code, says] of [["支払済", "executed"], ["支払", "unknown"], ["é", "unknown"], ["\u{1d11e}", "unknown"]]) {
+    key = randomUUID();
+    answers(200, coded(code));
+    assert.equal((await send("/json")).says, says);
+    const log = await readFile(join(stack.folder, "gate.log"), "utf8");
+    assert.ok(!log.includes(key), code);
+  }
+});
 
 test("a2 the code is read in the whole body, and not in a coded one", async () => {
   answers(200, { fill: "x".repeat(500_000), result: { code: 0 } });
