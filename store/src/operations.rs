@@ -130,6 +130,14 @@ impl<D: Database> Store<D> {
         Ok(())
     }
 
+    /// Drops what an older version of a row still says, once the newer one is written: what was erased
+    /// must not wait for the older table to go.
+    pub fn forget_earlier(&self, operation: &Identity) -> Result<(), D::Error> {
+        self.database
+            .run(sql::FORGET_EARLIER, vec![id(operation)])
+            .map(drop)
+    }
+
     /// The request that was stored with an operation that is not settled.
     pub fn request(
         &self,
@@ -145,13 +153,13 @@ impl<D: Database> Store<D> {
         }
     }
 
-    /// At most `limit` operations that are not settled, from the one after `after`. This reads the
-    /// tables through: not for the path of a request.
+    /// At most `limit` operations that are not settled, from the one after `after`, whether or not their
+    /// records can be read. This reads the tables through: not for the path of a request.
     pub fn open_after(
         &self,
         after: Option<&Identity>,
         limit: u64,
-    ) -> Result<Vec<(Identity, Operation)>, D::Error> {
+    ) -> Result<Vec<Identity>, D::Error> {
         let after = after.map_or([0; 32], |operation| *operation.as_bytes());
         let values = vec![
             Value::Id(after),
@@ -161,10 +169,10 @@ impl<D: Database> Store<D> {
         let rows = self.database.run(sql::OPEN, values)?;
         let mut open = Vec::with_capacity(rows.len());
         for row in rows {
-            let [Value::Bytes(bytes), Value::Text(record)] = row.as_slice() else {
+            let [Value::Bytes(bytes)] = row.as_slice() else {
                 return Err(Fault::Row("open operation").into());
             };
-            open.push((identity::<D>(bytes)?, read_record(record)?));
+            open.push(identity::<D>(bytes)?);
         }
         Ok(open)
     }

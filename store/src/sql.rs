@@ -54,6 +54,10 @@ pub(crate) const BRING_FORWARD: &str = concat!(
     " FROM operations_earlier WHERE id = ?1"
 );
 
+/// Drops a row of the earlier table that one of the newer table hides.
+pub(crate) const FORGET_EARLIER: &str = "DELETE FROM operations_earlier WHERE id = ?1
+     AND EXISTS (SELECT 1 FROM operations WHERE id = ?1)";
+
 /// The request that was stored with an operation.
 pub(crate) const REQUEST: &str = "SELECT request, request_body FROM operations WHERE id = ?1
      UNION ALL
@@ -63,10 +67,10 @@ pub(crate) const REQUEST: &str = "SELECT request, request_body FROM operations W
 
 /// Operations that are not settled, in the order of their identities. Reads every row after `?1` until
 /// it has enough.
-pub(crate) const OPEN: &str = "SELECT id, record FROM (
-         SELECT id, record FROM operations WHERE id > ?1 AND keep_until_ms = ?2
+pub(crate) const OPEN: &str = "SELECT id FROM (
+         SELECT id FROM operations WHERE id > ?1 AND keep_until_ms = ?2
          UNION ALL
-         SELECT id, record FROM operations_earlier WHERE id > ?1 AND keep_until_ms = ?2
+         SELECT id FROM operations_earlier WHERE id > ?1 AND keep_until_ms = ?2
              AND NOT EXISTS (SELECT 1 FROM operations WHERE operations.id = operations_earlier.id)
      ) ORDER BY id LIMIT ?3";
 

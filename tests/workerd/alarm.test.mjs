@@ -92,6 +92,33 @@ test("a record that cannot be read is put off for an hour, and keeps none of the
   expect([unreadable.tries, unreadable.due_ms >= before + 60 * 60 * 1_000]).toEqual([0, true]);
 });
 
+test("a record that cannot be read keeps none of the others from being found after a crash", async () => {
+  const key = newKey();
+  const cut = send(key, { hold: true }, REVIVED);
+  await until(() => effects(key), (count) => count === 1);
+  const died = await openShard(key, "/revived");
+  await query(died, "INSERT INTO operations (id, record, keep_until_ms) VALUES (randomblob(32), 'garbage', 9007199254740991)");
+  await abortAllDurableObjects();
+  await cut;
+  await until(() => look(key, "?route=revived"), (seen) => seen.state === "unknown");
+  const shard = await openShard(key, "/revived");
+  onTestFinished(() => rest(shard));
+  await runDurableObjectAlarm(shard);
+  await until(() => effects(key), (count) => count > 1);
+  await release(key);
+  await until(() => look(key, "?route=revived"), ({ state }) => state === "executed");
+});
+
+test("what cannot be settled is told all the same", async () => {
+  const key = newKey();
+  const shard = await openShard(key, "/finished");
+  onTestFinished(() => rest(shard));
+  await send(key, LOST, FINISHED);
+  await query(shard, "UPDATE operations SET request = 'garbage'");
+  expect(await ring(shard)).toBe(true);
+  expect(await query(shard, "SELECT told, tries FROM attention")).toEqual([{ told: 1, tries: 1 }]);
+});
+
 test("what the Desk has not heard of is told again, until it has", async () => {
   const key = newKey();
   const shard = await openShard(key);

@@ -89,6 +89,7 @@ impl Inner {
             record,
             Written::NOTHING,
         )?;
+        self.store(now_ms)?.forget_earlier(&operation)?;
         told(&erase.operation, &seen)
     }
 }

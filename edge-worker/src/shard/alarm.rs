@@ -23,7 +23,10 @@ impl Inner {
     pub(super) async fn know_alarm(&self) -> Result<()> {
         if !self.alarm.known.get() {
             let at_ms = self.state.storage().get_alarm().await?;
-            self.alarm.learn(at_ms.map(i64::cast_unsigned));
+            // It may have rung meanwhile: what it was set to then is no news.
+            if !self.alarm.known.get() {
+                self.alarm.learn(at_ms.map(i64::cast_unsigned));
+            }
         }
         Ok(())
     }

@@ -132,25 +132,23 @@ impl Inner {
     /// Finds what earlier instances have left open, once. Whoever died with an attempt under way could
     /// put nothing on the list.
     fn search(&self, now_ms: u64) -> Result<()> {
-        if self.finishing.searched.replace(true) {
+        if self.finishing.searched.get() {
             return Ok(());
         }
         let store = self.store(now_ms)?;
         let mut after = None;
         loop {
             let page = store.open_after(after.as_ref(), PAGE)?;
-            for (operation, record) in &page {
-                let due_ms = match record.next_step(now_ms) {
-                    Step::At(at_ms) => at_ms,
-                    _ => now_ms,
-                };
-                store.note(operation, due_ms)?;
+            for operation in &page {
+                store.note(operation, now_ms)?;
             }
             match page.last() {
-                Some((operation, _)) if page.len() as u64 == PAGE => after = Some(*operation),
-                _ => return Ok(()),
+                Some(operation) if page.len() as u64 == PAGE => after = Some(*operation),
+                _ => break,
             }
         }
+        self.finishing.searched.set(true);
+        Ok(())
     }
 
     /// Sees to one operation, and says what the Desk has to hear.
@@ -181,8 +179,14 @@ impl Inner {
         let route = record
             .as_ref()
             .map_or_else(String::new, |record| record.terms().route.clone());
-        if let Some(record) = record.filter(|_| acts) {
-            self.act(now_ms, &operation, (place, trouble), record, step)?;
+        // What cannot be done is no reason not to tell of it.
+        if let Some(record) = record.filter(|_| acts)
+            && let Err(error) = self.act(now_ms, &operation, (place, trouble), record, step)
+        {
+            log::error("not_settled")
+                .operation(&operation.reference())
+                .detail(error)
+                .write();
         }
         Ok(untold.then_some(News {
             operation,

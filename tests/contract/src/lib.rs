@@ -27,6 +27,7 @@ macro_rules! for_each_case {
             a_large_answer_comes_back_whole,
             a_record_written_alone_keeps_its_answer,
             an_answer_that_the_record_does_not_speak_of_goes,
+            what_is_erased_is_forgotten,
             a_new_answer_replaces_the_one_before,
             a_request_is_kept_until_its_operation_is_settled,
             i5_what_is_not_settled_is_kept_over_all_spans,

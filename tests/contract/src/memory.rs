@@ -76,23 +76,23 @@ impl Shelf for Memory {
         Ok(())
     }
 
+    fn forget_earlier(&self, _operation: &Identity) -> Result<(), String> {
+        Ok(())
+    }
+
     fn request(&self, operation: &Identity) -> Result<Option<StoredRequest<Vec<u8>>>, String> {
         let rows = self.0.borrow();
         let row = rows.operations.get(operation.as_bytes());
         Ok(row.and_then(|row| row.request.clone()))
     }
 
-    fn open_after(
-        &self,
-        after: Option<&Identity>,
-        limit: u64,
-    ) -> Result<Vec<(Identity, Operation)>, String> {
+    fn open_after(&self, after: Option<&Identity>, limit: u64) -> Result<Vec<Identity>, String> {
         let rows = self.0.borrow();
         let open = rows.operations.iter().filter(|(id, row)| {
             !row.record.is_settled() && after.is_none_or(|after| *id > after.as_bytes())
         });
         Ok(open
-            .map(|(id, row)| (Identity::from_bytes(*id), row.record.clone()))
+            .map(|(id, _)| Identity::from_bytes(*id))
             .take(limit as usize)
             .collect())
     }

@@ -31,12 +31,9 @@ pub trait Shelf {
         record: Operation,
         written: Written<'_, Bytes>,
     ) -> Result<(), String>;
+    fn forget_earlier(&self, operation: &Identity) -> Result<(), String>;
     fn request(&self, operation: &Identity) -> Result<Option<StoredRequest<Bytes>>, String>;
-    fn open_after(
-        &self,
-        after: Option<&Identity>,
-        limit: u64,
-    ) -> Result<Vec<(Identity, Operation)>, String>;
+    fn open_after(&self, after: Option<&Identity>, limit: u64) -> Result<Vec<Identity>, String>;
     fn note(&self, operation: &Identity, due_ms: u64) -> Result<bool, String>;
     fn hurry(&self, operation: &Identity, due_ms: u64) -> Result<bool, String>;
     fn due(&self, now_ms: u64, limit: u64) -> Result<Vec<Attention>, String>;
@@ -99,6 +96,10 @@ where
         said(self.write(operation, place, record, written))
     }
 
+    fn forget_earlier(&self, operation: &Identity) -> Result<(), String> {
+        said(self.forget_earlier(operation))
+    }
+
     fn request(&self, operation: &Identity) -> Result<Option<StoredRequest<Bytes>>, String> {
         let request = said(self.request(operation))?;
         Ok(request.map(|request| StoredRequest {
@@ -107,11 +108,7 @@ where
         }))
     }
 
-    fn open_after(
-        &self,
-        after: Option<&Identity>,
-        limit: u64,
-    ) -> Result<Vec<(Identity, Operation)>, String> {
+    fn open_after(&self, after: Option<&Identity>, limit: u64) -> Result<Vec<Identity>, String> {
         said(self.open_after(after, limit))
     }
 

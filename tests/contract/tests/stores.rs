@@ -4,6 +4,7 @@
 mod sqlite;
 
 use oncegate_contract::{Memory, for_each_case, run};
+use oncegate_store::Database;
 
 use crate::sqlite::Sqlite;
 
@@ -30,3 +31,13 @@ macro_rules! on_every_store {
 }
 
 for_each_case!(on_every_store);
+
+#[test]
+fn what_is_erased_is_in_neither_table() {
+    let database = Sqlite::default();
+    run("what_is_erased_is_forgotten", &database);
+    for table in ["operations", "operations_earlier"] {
+        let kept = format!("SELECT body FROM {table} WHERE body IS NOT NULL");
+        assert_eq!(database.run(&kept, Vec::new()).unwrap().len(), 0, "{table}");
+    }
+}

@@ -69,6 +69,20 @@ pub(crate) fn an_answer_that_the_record_does_not_speak_of_goes(machine: &impl Ma
     assert!(find(&shelf, NOW_MS, &operation).answer.is_none());
 }
 
+pub(crate) fn what_is_erased_is_forgotten(machine: &impl Machine) {
+    let shelf = machine.open(NOW_MS);
+    let (now_ms, operation, other) = (NOW_MS + SPAN_MS, identity("a"), identity("b"));
+    complete(&shelf, &operation, NOW_MS, &answer("a name and an address"));
+    put(&shelf, NOW_MS, &other, claimed(NOW_MS), Written::NOTHING);
+    let erased = executed(NOW_MS).erase(now_ms).expect("it is settled");
+    put(&shelf, now_ms, &operation, erased.clone(), Written::NOTHING);
+    shelf.forget_earlier(&operation).expect("it is forgotten");
+    assert_record(&shelf, now_ms, &operation, &erased);
+    assert!(find(&shelf, now_ms, &operation).answer.is_none());
+    shelf.forget_earlier(&other).expect("nothing is done");
+    assert_record(&shelf, now_ms, &other, &claimed(NOW_MS));
+}
+
 pub(crate) fn a_new_answer_replaces_the_one_before(machine: &impl Machine) {
     let shelf = machine.open(NOW_MS);
     let operation = identity("a");

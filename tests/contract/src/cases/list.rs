@@ -118,9 +118,9 @@ pub(crate) fn what_is_open_is_listed_page_by_page(machine: &impl Machine) {
     let mut after = None;
     while let Ok(page) = shelf.open_after(after.as_ref(), 7) {
         assert!(page.len() <= 7);
-        let Some((last, _)) = page.last() else { break };
+        let Some(last) = page.last() else { break };
         after = Some(*last);
-        all.extend(page.into_iter().map(|(operation, _)| operation));
+        all.extend(page);
     }
     assert_eq!(all, open);
 }
