@@ -11,7 +11,7 @@ use worker::{Context, Date, Env, Request, Response, Result};
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::protect::{self, Checked};
-use crate::{answer, cors, endpoints, loops, observe, proxy, shards, switch, tally};
+use crate::{answer, cors, endpoints, log, loops, observe, proxy, shards, switch, tally};
 
 /// When what the switch turns away may come again: it is set for minutes, not for seconds.
 const REFUSED_RETRY_MS: u64 = 30_000;
@@ -23,14 +23,31 @@ pub(crate) async fn handle(
     context: &Context,
 ) -> Result<Response> {
     let page = cors::allowed(request.headers(), config)?;
-    let answered = match Arrived::read(request)? {
-        Some(arrived) => admit(&arrived, page.is_some(), env, config, context).await?,
-        None => problem(Problem::new(Code::MethodUnsupported))?,
+    let answered = match arrive(request, page.is_some(), env, config, context).await {
+        Ok(answered) => answered,
+        // What fails here has told nobody anything: a client may send the same again.
+        Err(error) => {
+            log::error("request").detail(error).write();
+            problem(Problem::new(Code::GateUnavailable).retry_after(1_000))?
+        }
     };
     tally::tell_later(env, config, context);
     match (answered, page) {
         (Answered::Gate(response), Some(page)) => cors::open(response, &page, config),
         (Answered::Gate(response) | Answered::Origin(response), _) => Ok(response),
+    }
+}
+
+async fn arrive(
+    request: Request,
+    is_page: bool,
+    env: &Env,
+    config: &Rc<Config>,
+    context: &Context,
+) -> Result<Answered> {
+    match Arrived::read(request)? {
+        Some(arrived) => admit(&arrived, is_page, env, config, context).await,
+        None => problem(Problem::new(Code::MethodUnsupported)),
     }
 }
 

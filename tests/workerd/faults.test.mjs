@@ -2,7 +2,8 @@
 // is stopped while it writes.
 
 import { abortAllDurableObjects } from "cloudflare:test";
-import { expect, test } from "vitest";
+import { env } from "cloudflare:workers";
+import { expect, onTestFinished, test } from "vitest";
 
 import { effects, look, newKey, openShard, send, until } from "./support/gate.mjs";
 import { watchStore } from "./support/store.mjs";
@@ -104,4 +105,19 @@ test("i5 a store that cannot be read is 503, never absent", async () => {
   await watchStore(shard, (sql) => sql.startsWith("SELECT") && new Error("internal error in Durable Object storage read"));
   expect([(await send(key)).status, (await look(key)).status]).toEqual([503, 503]);
   expect(await effects(key)).toBe(1);
+});
+
+test("what fails in the gate itself is 503 in the gate's own words", async () => {
+  const [key, prototype] = [newKey(), Object.getPrototypeOf(env.SHARDS)];
+  const { getByName } = prototype;
+  onTestFinished(() => {
+    prototype.getByName = getByName;
+  });
+  prototype.getByName = () => {
+    throw new Error("internal error in namespace");
+  };
+  const refused = await send(key);
+  expect([refused.status, refused.body.code, refused.body.executed, refused.body.safe_new_key]).toEqual([503, "gate_unavailable", null, false]);
+  prototype.getByName = getByName;
+  expect([(await send(key)).says, await effects(key)]).toEqual(["executed", 1]);
 });
