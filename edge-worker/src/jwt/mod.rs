@@ -54,6 +54,11 @@ impl Jwt {
         })
     }
 
+    /// The header field in which tokens come.
+    pub(crate) fn header(&self) -> &str {
+        &self.header
+    }
+
     /// The claims of the caller's token.
     pub(crate) async fn verify(&self, arrived: &Arrived) -> Result<Claims, Refusal> {
         let carried = arrived.header(&self.header);

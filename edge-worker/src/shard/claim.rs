@@ -14,6 +14,7 @@ use super::{Inner, identity};
 use crate::answer::{self, Answer, DISPATCHED, Mark, WAITED};
 use crate::body;
 use crate::errand::{self, Body};
+use crate::jwt::Jwt;
 use crate::message::Claim;
 use crate::shards::within;
 use crate::store::Found;
@@ -108,7 +109,8 @@ impl Inner {
         let (courier, config) = (self.courier()?, self.config()?);
         // What an earlier configuration of the route has stored stays.
         let stores = attempt.finish && claim.terms.finish;
-        let stored = stores.then(|| Sendable::new(request, claim, &body).stored());
+        let tokens = config.jwt.as_ref().map(Jwt::header);
+        let stored = stores.then(|| Sendable::new(request, claim, &body, tokens).stored());
         let stored = stored.transpose()?;
         let call = errand::attempt(request, body, claim, number, record.terms(), &config)?;
         let written = Written {

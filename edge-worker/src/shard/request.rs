@@ -54,8 +54,9 @@ impl Sendable {
         terms.finish && terms.origin == Origin::Ledger && fits
     }
 
-    /// What is kept of a request. One whose body was not read is kept without it.
-    pub(crate) fn new(request: &Request, claim: &Claim, body: &Body) -> Self {
+    /// What is kept of a request, without what comes in the header field of tokens. One whose body was
+    /// not read is kept without it.
+    pub(crate) fn new(request: &Request, claim: &Claim, body: &Body, tokens: Option<&str>) -> Self {
         let mut head = Head {
             key: claim.key.clone(),
             method: request.inner().method(),
@@ -69,7 +70,7 @@ impl Sendable {
         head.headers = request
             .headers()
             .entries()
-            .filter(|(name, _)| !NOT_KEPT.contains(&name.as_str()))
+            .filter(|(name, _)| !NOT_KEPT.contains(&name.as_str()) && tokens != Some(name))
             .collect();
         head.whole = true;
         Self {
