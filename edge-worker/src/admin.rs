@@ -3,7 +3,6 @@
 //! Every use is one line in the log: who (the secret's name, and the person it was said to be), what,
 //! to which operation, why. A key is never logged, and told to nobody who did not bring it.
 
-use js_sys::Uint8Array;
 use oncegate_core::identity::Identity;
 use oncegate_core::key::Key;
 use oncegate_core::operation::Resolved;
@@ -16,13 +15,11 @@ use worker::{Env, Method, Response, Result};
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::message::{Erase, Inspect, Resolve, ToShard};
-use crate::{answer, bearer, body, log, shards};
+use crate::wanted::{self, Word};
+use crate::{answer, bearer, log, shards};
 
 /// Where one operation is found.
 pub(crate) const OPERATIONS: &str = "/.oncegate/v1/admin/operations";
-
-/// More than anybody has to say.
-const LARGEST_CALL_BYTES: u64 = 4_096;
 
 /// What a call asks for.
 struct Asked {
@@ -30,12 +27,6 @@ struct Asked {
     question: ToShard,
     /// The person, and the reason, where something changes.
     word: Option<Word>,
-}
-
-/// Who does it, and why.
-struct Word {
-    actor: String,
-    reason: String,
 }
 
 pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
@@ -87,7 +78,7 @@ fn inspect(arrived: &Arrived, operation: Identity) -> std::result::Result<Asked,
         operation,
         question: ToShard::Inspect(Inspect {
             operation: operation.reference(),
-            answer: query(arrived, "answer").is_some_and(|asked| asked == "1"),
+            answer: arrived.query("answer").is_some_and(|asked| asked == "1"),
         }),
         word: None,
     })
@@ -135,7 +126,7 @@ async fn erase(arrived: &Arrived, reference: &str) -> std::result::Result<Asked,
 
 /// What support has: the tenant and the key, and for a generated key its route.
 fn by_key(arrived: &Arrived, config: &Config) -> std::result::Result<Identity, Problem> {
-    let (Some(scope), Some(value)) = (query(arrived, "scope"), query(arrived, "key")) else {
+    let (Some(scope), Some(value)) = (arrived.query("scope"), arrived.query("key")) else {
         return Err(invalid(
             "name the operation: ?scope=<tenant>&key=<key>, with &route=<name> for a generated key, or its reference",
         ));
@@ -155,7 +146,7 @@ fn by_key(arrived: &Arrived, config: &Config) -> std::result::Result<Identity, P
 /// The route that is named, or any if it makes no difference: a client's key is the same on every route
 /// whose scope is of the same kind.
 fn route_of<'a>(arrived: &Arrived, config: &'a Config) -> std::result::Result<&'a Route, Problem> {
-    if let Some(name) = query(arrived, "route") {
+    if let Some(name) = arrived.query("route") {
         let route = config.policy.route(Some(&name));
         return route.ok_or_else(|| Problem::new(Code::RouteUnknown));
     }
@@ -173,26 +164,14 @@ fn by_reference(reference: &str) -> std::result::Result<Identity, Problem> {
         .ok_or_else(|| invalid(&format!("'{reference}' is no reference of an operation")))
 }
 
-fn query(arrived: &Arrived, name: &str) -> Option<String> {
-    let mut pairs = arrived.url.query_pairs();
-    pairs
-        .find(|(asked, _)| asked == name)
-        .map(|(_, value)| value.into_owned())
-}
-
 async fn read<T: DeserializeOwned>(arrived: &Arrived) -> std::result::Result<T, Problem> {
-    let body = body::whole_request(arrived, LARGEST_CALL_BYTES)
+    wanted::read(arrived)
         .await
-        .map_err(|_| invalid(&format!("it has at most {LARGEST_CALL_BYTES} bytes")))?;
-    let body = Uint8Array::new(&body).to_vec();
-    serde_json::from_slice(&body).map_err(|error| invalid(&error.to_string()))
+        .map_err(|reason| invalid(&reason))
 }
 
 fn word(actor: String, reason: String) -> std::result::Result<Word, Problem> {
-    if actor.trim().is_empty() || reason.trim().is_empty() {
-        return Err(invalid("`actor` and `reason` say who wants it and why"));
-    }
-    Ok(Word { actor, reason })
+    Word::new(actor, reason).map_err(|reason| invalid(&reason))
 }
 
 fn invalid(reason: &str) -> Problem {

@@ -66,6 +66,13 @@ impl Arrived {
             .collect()
     }
 
+    /// The value of a query's parameter; of several, the first.
+    pub(crate) fn query(&self, name: &str) -> Option<String> {
+        let mut pairs = self.url.query_pairs();
+        let (_, value) = pairs.find(|(asked, _)| asked == name)?;
+        Some(value.into_owned())
+    }
+
     /// The value of a header, empty if there is none.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.fields.get(name).unwrap_or_default()

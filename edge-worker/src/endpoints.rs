@@ -27,7 +27,7 @@ pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Res
         (Method::Get, "/.oncegate/v1/operations") => look(arrived, env, config).await,
         (Method::Post, "/.oncegate/v1/operations/cancel") => cancel(arrived, env, config).await,
         (Method::Get, "/.oncegate/v1/admin/operations")
-            if asks_for(arrived, "state", "trouble") =>
+            if arrived.query("state").as_deref() == Some("trouble") =>
         {
             desk::endpoints::trouble(arrived, env, config).await
         }
@@ -42,11 +42,6 @@ pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Res
         }
         _ => answer::problem(&Problem::new(Code::EndpointUnknown)),
     }
-}
-
-fn asks_for(arrived: &Arrived, name: &str, value: &str) -> bool {
-    let mut pairs = arrived.url.query_pairs();
-    pairs.any(|(asked, of)| asked == name && of == value)
 }
 
 /// What became of a key.
@@ -95,9 +90,7 @@ struct Question<'a> {
 
 impl<'a> Question<'a> {
     async fn read(arrived: &Arrived, config: &'a Config) -> Result<Self, Refusal> {
-        let named = arrived.url.query_pairs().find(|(name, _)| name == "route");
-        let name = named.as_ref().map(|(_, name)| name.as_ref());
-        let route = config.policy.route(name);
+        let route = config.policy.route(arrived.query("route").as_deref());
         let route = route.ok_or_else(|| Problem::new(Code::RouteUnknown))?;
         let headers = arrived.headers_of(route.key_headers());
         let key = named_key(&headers).map_err(|fault| Problem::from(&fault))?;

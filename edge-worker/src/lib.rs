@@ -47,6 +47,7 @@ mod store;
 mod switch;
 mod tally;
 mod waiters;
+mod wanted;
 mod wire;
 
 use futures_channel::oneshot;

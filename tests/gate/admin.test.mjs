@@ -148,6 +148,8 @@ test("every use is one line in the log, without a key", async () => {
     },
     (lines) => lines.length >= 2,
   );
+  await trouble(operation);
+  await until(() => readFile(join(stack.folder, "gate.log"), "utf8"), (log) => /"event":"admin_list".*"secret":"anna"/.test(log));
   const line = { level: "info", operation, secret: "anna" };
   assert.deepEqual(lines[0], { ...line, event: "admin_inspect" });
   assert.deepEqual(lines[1], { ...line, event: "admin_erase", ...word });

@@ -1,6 +1,5 @@
 //! What the Desk is asked from outside.
 
-use js_sys::Uint8Array;
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::signature::Secrets;
 use oncegate_core::switch::{Mode, Position, Switch};
@@ -10,12 +9,10 @@ use worker::{Date, Env, Error, Response, ResponseBuilder, Result};
 use super::message::{Set, ToDesk};
 use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::{answer, bearer, body, log, switch, tally};
+use crate::wanted::{self, Word};
+use crate::{answer, bearer, log, switch, tally};
 
 const JSON: &str = "application/json";
-
-/// More than anybody has to say.
-const LARGEST_CALL_BYTES: u64 = 4_096;
 
 /// The text format of Prometheus.
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -35,8 +32,8 @@ pub(crate) async fn metrics(arrived: &Arrived, env: &Env, config: &Config) -> Re
 /// `GET events?after=`: the decisions that followed that number.
 pub(crate) async fn events(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
     let asker = Asker(arrived, config.metrics_secrets.as_ref());
-    let asked = arrived.url.query_pairs().find(|(name, _)| name == "after");
-    let Ok(after) = asked.map_or(Ok(0), |(_, after)| after.parse()) else {
+    let asked = arrived.query("after");
+    let Ok(after) = asked.map_or(Ok(0), |after| after.parse()) else {
         let reason = "`after` is the number of an event";
         return answer::problem(&Problem::new(Code::RequestInvalid).because(reason));
     };
@@ -92,23 +89,18 @@ struct Wanted {
 }
 
 async fn wanted(arrived: &Arrived, config: &Config) -> std::result::Result<Set, String> {
-    let body = body::whole_request(arrived, LARGEST_CALL_BYTES).await;
-    let body = body.map_err(|_| format!("it has at most {LARGEST_CALL_BYTES} bytes"))?;
-    let body = Uint8Array::new(&body).to_vec();
-    let wanted: Wanted = serde_json::from_slice(&body).map_err(|error| error.to_string())?;
+    let wanted: Wanted = wanted::read(arrived).await?;
     let unknown = |route: &&String| config.policy.route(Some(route)).is_none();
     if let Some(route) = wanted.route.as_ref().filter(unknown) {
         return Err(format!("there is no route '{route}'"));
     }
-    if wanted.actor.trim().is_empty() || wanted.reason.trim().is_empty() {
-        return Err("`actor` and `reason` say who wants it and why".to_owned());
-    }
+    let Word { actor, reason } = Word::new(wanted.actor, wanted.reason)?;
     Ok(Set {
         route: wanted.route,
         position: Position {
             mode: wanted.mode,
-            actor: wanted.actor,
-            reason: wanted.reason,
+            actor,
+            reason,
             since_ms: Date::now().as_millis(),
         },
     })
@@ -131,8 +123,12 @@ impl Asker<'_> {
         question: &ToDesk,
         content_type: &str,
     ) -> Result<Response> {
-        if let Err(problem) = bearer::name(self.0, self.1)? {
-            return answer::problem(&problem);
+        let secret = match bearer::name(self.0, self.1)? {
+            Ok(secret) => secret,
+            Err(problem) => return answer::problem(&problem),
+        };
+        if matches!(question, ToDesk::List) {
+            log::info("admin_list").with("secret", secret).write();
         }
         // At least this isolate's own counts are complete.
         tally::tell(env, config).await;
