@@ -62,8 +62,16 @@ fn as_sent() -> Result<web_sys::RequestInit> {
     Ok(init)
 }
 
+/// The first status of an answer. What is below announces one, or switches protocols, which nobody has
+/// asked for; the platform panics when such a response is touched, and takes the isolate with it.
+const FIRST_STATUS: u16 = 200;
+
 /// The answer, which is not to be coded once more when it is passed on.
 async fn answered(promise: Promise) -> Result<Response> {
     let response: web_sys::Response = JsFuture::from(promise).await?.dyn_into()?;
+    let status = response.status();
+    if status < FIRST_STATUS {
+        return Err(format!("status {status} is no answer").into());
+    }
     Ok(Response::from(response).with_encode_body(EncodeBody::Manual))
 }

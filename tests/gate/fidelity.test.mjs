@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import zlib from "node:zlib";
 
@@ -175,4 +177,28 @@ test("a status over 599 cannot be passed on, and proves nothing", async () => {
   const { first, again } = await twice();
   assert.deepEqual([first.status, first.json().code, first.says], [502, "outcome_unknown", "unknown"]);
   assert.deepEqual([again.status, again.json().code, again.says], [409, "outcome_unknown", "unknown"]);
+});
+
+test("an answer that switches protocols is none, and does not take the requests beside it with it", async () => {
+  const switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+  const beside = randomUUID();
+  const asked = (name) => origin.seen.filter(({ headers }) => headers["idempotency-key"] === name);
+  const released = new Promise((resolve) => {
+    origin.handle = async (request, response) => {
+      if (request.headers["idempotency-key"] !== beside) return answerRaw(request, switching);
+      resolve(() => origin.done(request, response));
+    };
+  });
+  const slow = call(stack.gate, "/orders", { key: beside });
+  const answer = await released;
+  const first = await call(stack.gate, "/orders", { key });
+  const again = await call(stack.gate, "/orders", { key });
+  assert.deepEqual([first.status, first.json().code, first.says], [502, "outcome_unknown", "unknown"]);
+  assert.deepEqual([again.status, again.json().code, again.says], [409, "outcome_unknown", "unknown"]);
+  assert.equal(asked(key).length, 1);
+  const read = await call(stack.gate, "/page", { method: "GET" });
+  assert.deepEqual([read.status, read.json().code], [502, "origin_unreachable"]);
+  answer();
+  assert.deepEqual([(await slow).status, (await slow).says], [201, "executed"]);
+  assert.doesNotMatch(await readFile(join(stack.folder, "gate.log"), "utf8"), /panicked/);
 });
