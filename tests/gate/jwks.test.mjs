@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 
 import { startOrigin } from "../support/origin.mjs";
 import { call } from "../support/raw.mjs";
-import { startStack } from "../support/stack.mjs";
+import { startStack, until } from "../support/stack.mjs";
 
 const ROUTES = `[{ name = "pay", methods = ["POST"], path = "/pay", origin = "none", bind = { claim = "sub" } }]`;
 const issuer = "https://id.example";
@@ -41,10 +41,21 @@ function pay({ kid, privateKey }) {
 
 // One story: what the gate knows of the issuer it keeps, and every step begins with it.
 test("keys are fetched when they are needed, and nobody is believed without them", async () => {
-  publisher.handle = (_, response) => response.writeHead(500).end();
+  // Whoever can redirect could have the keys from anywhere.
+  publish(first);
+  const published = publisher.handle;
+  publisher.handle = (request, response) => {
+    if (request.url !== "/keys") return published(request, response);
+    response.writeHead(302, { location: "/elsewhere" }).end();
+  };
   const without = await pay(first);
   assert.deepEqual([without.status, without.json().code, without.json().retryable], [503, "gate_unavailable", true]);
   assert.equal(origin.seen.length, 0);
+  assert.deepEqual(publisher.seen.map(({ url }) => url), ["/keys"]);
+
+  publisher.handle = (_, response) => response.writeHead(500).end();
+  const failing = await until(() => pay(first), () => publisher.seen.length === 2);
+  assert.equal(failing.status, 503);
 
   publish(first);
   let answer = without;
