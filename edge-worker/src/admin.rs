@@ -63,12 +63,12 @@ async fn asked(arrived: &Arrived, config: &Config) -> std::result::Result<Asked,
         .raw_path
         .strip_prefix(OPERATIONS)
         .unwrap_or_default();
-    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    let parts: Vec<&str> = path.split('/').collect();
     match (&arrived.method, parts.as_slice()) {
-        (Method::Get, []) => inspect(arrived, by_key(arrived, config)?),
-        (Method::Get, [reference]) => inspect(arrived, by_reference(reference)?),
-        (Method::Post, [reference, "resolve"]) => resolve(arrived, reference).await,
-        (Method::Delete, [reference]) => erase(arrived, reference).await,
+        (Method::Get, [""]) => inspect(arrived, by_key(arrived, config)?),
+        (Method::Get, ["", reference]) => inspect(arrived, by_reference(reference)?),
+        (Method::Post, ["", reference, "resolve"]) => resolve(arrived, reference).await,
+        (Method::Delete, ["", reference]) => erase(arrived, reference).await,
         _ => Err(Problem::new(Code::EndpointUnknown)),
     }
 }

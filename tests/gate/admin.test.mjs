@@ -76,6 +76,10 @@ test("who asks wrongly is told how, and who may not ask nothing", async () => {
   const unknown = await admin(`?scope=elsewhere&key=${key}`);
   assert.deepEqual([unknown.status, unknown.body.code], [404, "operation_unknown"]);
   assert.equal((await admin(`?scope=x&key=${key}&route=no-such`)).body.code, "route_unknown");
+  for (const path of ["-of-mine", `x/${operation}`, `/${operation}/resolve`, `/${operation}/`]) {
+    const answer = await admin(path);
+    assert.deepEqual([answer.status, answer.body.code], [404, "endpoint_unknown"], path);
+  }
   const silent = await admin(`/${operation}`, { method: "DELETE", body: { ...word, reason: " " } });
   assert.deepEqual([silent.status, silent.body.code], [400, "request_invalid"]);
   assert.equal((await send(stack, key)).replayed, true);
