@@ -86,6 +86,7 @@ pub(crate) fn exposed(routes: &[Route]) -> String {
     let mut names = vec![
         "location",
         "retry-after",
+        header::DECISION,
         header::IDEMPOTENCY_KEY_LIFETIME,
         header::IDEMPOTENCY_REPLAYED,
         header::IDEMPOTENCY_STATUS,
