@@ -6,7 +6,7 @@ import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } fro
 import { env } from "cloudflare:workers";
 import { expect, onTestFinished, test } from "vitest";
 
-import { effects, look, newKey, openShard, query, release, send, until } from "./support/gate.mjs";
+import { effects, look, newKey, numberOf, openShard, query, release, send, until } from "./support/gate.mjs";
 import { watchStore } from "./support/store.mjs";
 
 /** Its lease outlasts these tests, so that no alarm rings but by them. */
@@ -143,6 +143,21 @@ test("what the Desk has not heard of is told again, until it has", async () => {
   await ring(shard);
   expect(await told()).toEqual([]);
   expect(await list()).toBe(0);
+});
+
+test("what the Desk takes for old news, because the clock of an earlier instance was ahead, is told again", async () => {
+  const key = newKey();
+  const shard = await openShard(key, "/finished");
+  onTestFinished(() => rest(shard));
+  const { operation } = await send(key, LOST, FINISHED);
+  const desk = env.DESK.getByName("desk");
+  const report = { shard: numberOf(operation), at_ms: Date.now() + 3_600_000, added: [], removed: [] };
+  await desk.fetch("https://desk/", { method: "POST", body: JSON.stringify({ to: "trouble", ...report }) });
+  const told = () => query(shard, "SELECT told FROM attention");
+  await ring(shard);
+  expect(await told()).toEqual([{ told: 0 }]);
+  await ring(shard);
+  expect(await told()).toEqual([{ told: 1 }]);
 });
 
 test("a run that needs more connections than there are waits for them", async () => {

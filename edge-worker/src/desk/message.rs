@@ -78,16 +78,24 @@ pub(crate) struct Numbered {
 /// See [`ToDesk::Trouble`].
 ///
 /// A shard sends one report at a time and repeats, in the same one or in the next, whatever was not
-/// heard. So one that is older than the last one heard is a late copy, and changes nothing.
+/// heard. So one that is older than the last one heard is a late copy, and changes nothing; or the clock
+/// of the shard's new instance is behind, and it learns so from the answer.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Report {
     pub(crate) shard: u16,
-    /// When it was written, by the shard's clock, which never steps back.
+    /// When it was written.
     pub(crate) at_ms: u64,
     /// Operations that are in trouble now, or in other trouble than before.
     pub(crate) added: Vec<Troubled>,
     /// References of those that are not any more.
     pub(crate) removed: Vec<String>,
+}
+
+/// The answer to [`ToDesk::Trouble`].
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Heard {
+    /// When the shard's latest report was written: this one, if it was heard.
+    pub(crate) latest_ms: u64,
 }
 
 /// An operation that does not settle by itself.

@@ -79,8 +79,7 @@ impl Desk {
         let (store, answer) = (self.store()?, ResponseBuilder::new());
         match message {
             ToDesk::Trouble(report) => {
-                store.report(&report, Date::now().as_millis())?;
-                Ok(answer.empty())
+                answer.from_json(&store.report(&report, Date::now().as_millis())?)
             }
             ToDesk::List => answer.from_json(&store.list()?),
             ToDesk::Switch => answer.from_json(&self.switch()?),

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use worker::{Error, Result, SqlStorage, SqlStorageValue, Storage};
 
-use super::message::{Event, Events, Listed, Numbered, Report, Troubled};
+use super::message::{Event, Events, Heard, Listed, Numbered, Report, Troubled};
 
 /// The version of the rows. Rows of another one are an error, never an empty list.
 const VERSION: u32 = 1;
@@ -78,14 +78,14 @@ impl Store {
     }
 
     /// Takes a shard's report.
-    pub(super) fn report(&self, report: &Report, now_ms: u64) -> Result<()> {
-        let (shard, at_ms) = (i64::from(report.shard), integer(report.at_ms)?);
-        let later = self.number(
-            "SELECT COUNT(*) AS number FROM shards WHERE shard = ? AND heard_ms > ?",
-            vec![SqlStorageValue::Integer(shard), at_ms.clone()],
+    pub(super) fn report(&self, report: &Report, now_ms: u64) -> Result<Heard> {
+        let shard = SqlStorageValue::Integer(report.shard.into());
+        let latest_ms = self.number(
+            "SELECT heard_ms AS number FROM shards WHERE shard = ?",
+            vec![shard.clone()],
         )?;
-        if later > 0 {
-            return Ok(());
+        if latest_ms > report.at_ms {
+            return Ok(Heard { latest_ms });
         }
         for troubled in &report.added {
             self.add(troubled, now_ms)?;
@@ -98,9 +98,11 @@ impl Store {
         }
         self.sql.exec(
             "INSERT OR REPLACE INTO shards (shard, heard_ms) VALUES (?, ?)",
-            vec![SqlStorageValue::Integer(shard), at_ms],
+            vec![shard, integer(report.at_ms)?],
         )?;
-        Ok(())
+        Ok(Heard {
+            latest_ms: report.at_ms,
+        })
     }
 
     /// Other trouble than before is news.

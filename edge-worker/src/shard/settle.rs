@@ -10,12 +10,12 @@ use std::rc::Rc;
 use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Operation, Step, Trouble};
 use oncegate_store::{Attention, Place, Written};
-use worker::{Date, Result};
+use worker::{Date, Error, Result};
 
 use super::Inner;
 use super::dispatch::Attempt;
 use super::request::Sendable;
-use crate::desk::message::{Report, ToDesk, Troubled};
+use crate::desk::message::{Heard, Report, ToDesk, Troubled};
 use crate::errand;
 use crate::log;
 use crate::store::Found;
@@ -269,7 +269,12 @@ impl Inner {
             }
         }
         let config = self.config()?;
-        crate::desk::tell(&self.env, &config, &ToDesk::Trouble(report)).await?;
+        let mut told = crate::desk::tell(&self.env, &config, &ToDesk::Trouble(report)).await?;
+        let Heard { latest_ms } = told.json().await?;
+        if latest_ms > at_ms {
+            self.finishing.reported_ms.set(latest_ms);
+            return Err(Error::from("an earlier instance's clock was ahead"));
+        }
         let store = self.store(now_ms)?;
         for news in news {
             if news.trouble.is_none() {

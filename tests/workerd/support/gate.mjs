@@ -32,11 +32,16 @@ export async function look(key, query = "?route=orders") {
   return { status: response.status, ...(await response.json()) };
 }
 
-/** The object that holds an operation, by its reference: the digest's first bytes say which. */
+/** The object that holds an operation, by its reference. */
 export function shardOf(reference) {
+  return shardNamed(`shard-${numberOf(reference)}`);
+}
+
+/** The number of the shard that holds an operation: the digest's first bytes say which. */
+export function numberOf(reference) {
   const digest = reference.slice("op_".length).replaceAll("-", "+").replaceAll("_", "/");
   const [first, second] = Uint8Array.from(atob(`${digest}=`), (letter) => letter.charCodeAt(0));
-  return shardNamed(`shard-${((first << 8) | second) % 1024}`);
+  return ((first << 8) | second) % 1024;
 }
 
 export function shardNamed(name) {
