@@ -8,21 +8,21 @@ mod cancel;
 mod events;
 mod glue;
 mod settling;
+mod waiting;
 
 use std::collections::BTreeMap;
 
 use oncegate_core::operation::{Admission, Operation, State, View};
-use oncegate_core::outcome::Status;
 
 use self::answers::{ask_again, break_off, respond, tell_again};
 pub(crate) use self::cancel::CancelEvent;
 pub(crate) use self::events::{Carried, Completion, Row, ShardEvent};
 pub(crate) use self::glue::lost_problem;
-use self::glue::{replayed, reread, settle};
+use self::glue::{reread, settle};
 pub(crate) use self::settling::Probe;
 use crate::courier::{Completed, CourierEvent, Dispatch};
 use crate::env::{Env, Event};
-use crate::model::{Answered, Call, CallId, CourierId, KeyId, Payload};
+use crate::model::{Call, CallId, CourierId, KeyId, Payload};
 use crate::plant::Plant;
 
 const WAIT_MS: u64 = 10_000;
@@ -357,50 +357,5 @@ impl Shard {
             };
             env.after(1, Event::Courier(courier, CourierEvent::Told(completed)));
         }
-    }
-
-    fn waiters(&self, key: KeyId) -> Vec<CallId> {
-        let waits = |pending: &Pending| pending.waits && pending.call.key == key;
-        self.pending
-            .iter()
-            .filter(|(_, pending)| waits(pending))
-            .map(|(id, _)| *id)
-            .collect()
-    }
-
-    /// Those who asked for what was answered get the answer, the others read the record.
-    fn wake_waiters(
-        &mut self,
-        env: &mut Env,
-        key: KeyId,
-        answer: Option<&Answered>,
-        status: Status,
-    ) {
-        let asked = self.rows[&key].record.fingerprint();
-        for id in self.waiters(key) {
-            let call = self.pending[&id].call;
-            match answer.filter(|_| asked == Some(call.payload.fingerprint())) {
-                Some(answer) => {
-                    self.pending.remove(&id);
-                    respond(env, call, replayed(answer, status));
-                }
-                None => self.answer_from_record(env, id),
-            }
-        }
-    }
-
-    fn wait_over(&mut self, env: &mut Env, id: CallId) {
-        if let Some(Pending { call, waits: true }) = self.pending.get(&id).copied()
-            && let Some(row) = self.rows.get(&call.key)
-        {
-            let attempt = row.record.view(self.now_ms(env)).attempts;
-            if env.has(Plant::WaiterDispatches) {
-                return self.dispatch(env, Some(id), call.key, call.payload, attempt);
-            }
-            if env.has(Plant::WaiterReleases) {
-                self.rows.remove(&call.key);
-            }
-        }
-        self.answer_from_record(env, id);
     }
 }
