@@ -158,10 +158,18 @@ impl Config {
 }
 
 fn text(env: &Env, setting: &'static str) -> Result<String, ConfigError> {
-    // Variables and secrets are the same kind of binding: a string.
-    match env.var(setting) {
-        Ok(value) => Ok(value.to_string()),
-        Err(_) => Err(error(setting, "is not set; wrangler.toml says how")),
+    let found = text_if_set(env, setting)?;
+    found.ok_or_else(|| error(setting, "is not set; wrangler.toml says how"))
+}
+
+/// A variable or secret that is text; `None` if it is not set, or empty. What is set and is no text is
+/// an error: a jurisdiction in a list must not be taken for none.
+fn text_if_set(env: &Env, setting: &'static str) -> Result<Option<String>, ConfigError> {
+    let value = js_sys::Reflect::get(env, &JsValue::from_str(setting)).unwrap_or_default();
+    match value.as_string() {
+        Some(text) => Ok(Some(text).filter(|text| !text.is_empty())),
+        None if value.is_undefined() => Ok(None),
+        None => Err(error(setting, "must be text, in quotes")),
     }
 }
 
@@ -185,12 +193,8 @@ fn secrets<T, E: fmt::Display>(
     setting: &'static str,
     parse: impl Fn(&str) -> Result<T, E>,
 ) -> Result<Option<T>, ConfigError> {
-    match env.var(setting).map(|value| value.to_string()) {
-        Ok(text) if !text.is_empty() => parse(&text)
-            .map(Some)
-            .map_err(|reason| error(setting, reason)),
-        _ => Ok(None),
-    }
+    let parsed = text_if_set(env, setting)?.map(|text| parse(&text));
+    parsed.transpose().map_err(|reason| error(setting, reason))
 }
 
 /// The regions that the platform knows; another word would fail at the first use.
@@ -199,13 +203,12 @@ const LOCATION_HINTS: [&str; 9] = [
 ];
 
 fn location_hint(env: &Env) -> Result<Option<String>, ConfigError> {
-    match env.var("LOCATION_HINT").map(|value| value.to_string()) {
-        Ok(hint) if LOCATION_HINTS.contains(&hint.as_str()) => Ok(Some(hint)),
-        Ok(hint) if !hint.is_empty() => Err(error(
+    match text_if_set(env, "LOCATION_HINT")? {
+        Some(hint) if !LOCATION_HINTS.contains(&hint.as_str()) => Err(error(
             "LOCATION_HINT",
             format!("'{hint}' is none of {}", LOCATION_HINTS.join(", ")),
         )),
-        _ => Ok(None),
+        hint => Ok(hint),
     }
 }
 
@@ -230,12 +233,12 @@ fn alerts(env: &Env) -> Result<Option<Alerts>, ConfigError> {
 
 /// The platform knows which jurisdictions there are, and is asked now rather than by the first request.
 fn jurisdiction(env: &Env) -> Result<Option<String>, ConfigError> {
-    match env.var("JURISDICTION").map(|value| value.to_string()) {
-        Ok(name) if !name.is_empty() => match shards::within_jurisdiction(env, "SHARDS", &name) {
-            Ok(_) => Ok(Some(name)),
-            Err(reason) => Err(error("JURISDICTION", format!("'{name}': {reason}"))),
-        },
-        _ => Ok(None),
+    let Some(name) = text_if_set(env, "JURISDICTION")? else {
+        return Ok(None);
+    };
+    match shards::within_jurisdiction(env, "SHARDS", &name) {
+        Ok(_) => Ok(Some(name)),
+        Err(reason) => Err(error("JURISDICTION", format!("'{name}': {reason}"))),
     }
 }
 

@@ -45,6 +45,8 @@ for (const [what, settings, reason] of [
   ["a sealing secret that is none", { SEALING_SECRETS: "s1=c2hvcnQ=" }, /SEALING_SECRETS: sealing secret 1: it is the base64 of 32 random bytes/],
   ["an alert to nowhere", { ALERTS: '{ webhook = "ops.example" }' }, /ALERTS: webhook: must be an http\(s\) address/],
   ["alerts with a setting that nobody knows", { ALERTS: '{ webhook = "https://ops.example", after = 5 }' }, /ALERTS: unknown field `after`/],
+  ["a jurisdiction that is no text", { JURISDICTION: '["eu"]' }, /JURISDICTION: must be text, in quotes/],
+  ["people's secrets in a list", { ADMIN_SECRETS: '["anna=c2hvcnQ="]' }, /ADMIN_SECRETS: must be text, in quotes/],
   ["a jurisdiction that the platform does not have", { JURISDICTION: "eu" }, /JURISDICTION: 'eu': /],
 ]) {
   test(`p5 a gate with ${what} is unavailable, and a page can read that it is`, async () => {

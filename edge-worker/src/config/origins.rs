@@ -4,13 +4,13 @@
 use oncegate_core::policy::{OriginConfig, Origins, Place, Policy};
 use worker::{Env, Url};
 
-use super::{ConfigError, error, json};
+use super::{ConfigError, error, json, text_if_set};
 
 /// The table of origins, which has one for each route.
 pub(super) fn read(env: &Env, policy: &Policy) -> Result<Origins, ConfigError> {
-    let default = match env.var("ORIGIN_URL") {
-        Ok(url) => Some(Place::Url(bare_origin("ORIGIN_URL", &url.to_string())?)),
-        Err(_) => None,
+    let default = match text_if_set(env, "ORIGIN_URL")? {
+        Some(url) => Some(Place::Url(bare_origin("ORIGIN_URL", &url)?)),
+        None => None,
     };
     let entries: Vec<OriginConfig> = match json(env, "ORIGINS") {
         Some(json) => serde_json::from_str(&json).map_err(|reason| error("ORIGINS", reason))?,
