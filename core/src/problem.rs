@@ -202,7 +202,7 @@ impl Code {
                 "Nothing was forwarded. Send the credential or header that this route takes it from."
             }
             Self::HeadersTooLarge => "Nothing was forwarded. Send fewer or shorter header fields.",
-            Self::RequestInvalid => "Nothing was changed. docs/protocol.md says what it takes.",
+            Self::RequestInvalid => "Nothing was changed. docs/operations.md says what it takes.",
             Self::RequestTooLarge => "Nothing was forwarded. Send a smaller body.",
             Self::RouteUnknown => "Name the route: ?route=<its name in the configuration>.",
             Self::Unauthorized => "Send one of its secrets: Authorization: Bearer <secret>.",
@@ -283,13 +283,20 @@ impl From<ResolveError> for Problem {
                 problem.because(format_args!("it is {} already", state.as_str()))
             }
             ResolveError::TooEarly { until_ms } => problem.because(format_args!(
-                "until {until_ms} (ms since 1970) an attempt may still be under way"
+                "until {} UTC ({until_ms} ms since 1970) an attempt may still be under way",
+                time_of_day(until_ms)
             )),
             ResolveError::Revision { current } => problem.because(format_args!(
                 "it has changed since you looked at it; its revision is {current} now"
             )),
         }
     }
+}
+
+/// Hours and minutes in UTC of the first whole minute that is not before `ms`.
+fn time_of_day(ms: u64) -> String {
+    let minutes = ms.div_ceil(60_000) % (24 * 60);
+    format!("{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
 /// A problem, as it is written.

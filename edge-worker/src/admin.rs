@@ -38,11 +38,13 @@ pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Res
         Ok(asked) => asked,
         Err(problem) => return answer::problem(&problem),
     };
-    log(secret, &asked);
-    shards::ask(env, config, &asked.operation, &asked.question).await
+    let answer = shards::ask(env, config, &asked.operation, &asked.question).await;
+    log(secret, &asked, answer.as_ref().ok());
+    answer
 }
 
-fn log(secret: &str, asked: &Asked) {
+/// The status says whether it was done: who was refused has asked as well.
+fn log(secret: &str, asked: &Asked, answer: Option<&Response>) {
     let line = match &asked.question {
         ToShard::Resolve(resolve) => log::info("admin_resolve").with("outcome", resolve.outcome),
         ToShard::Erase(_) => log::info("admin_erase"),
@@ -50,7 +52,8 @@ fn log(secret: &str, asked: &Asked) {
     };
     let line = line
         .operation(&asked.operation.reference())
-        .with("secret", secret);
+        .with("secret", secret)
+        .with("status", answer.map(Response::status_code));
     match &asked.word {
         Some(word) => line.with("actor", &word.actor).with("reason", &word.reason),
         None => line,

@@ -93,7 +93,7 @@ test("nobody settles an operation while an attempt may still be under way, or on
     admin(`/${operation}/resolve`, { method: "POST", body: { ...word, revision, outcome: "not_executed" } });
   const early = await settle(revision);
   assert.deepEqual([early.status, early.body.code], [409, "resolution_refused"]);
-  assert.match(early.body.detail, /may still be under way/);
+  assert.match(early.body.detail, /^until \d\d:\d\d UTC \(\d+ ms since 1970\) an attempt may still be under way/);
   const other = await settle(revision - 1);
   assert.deepEqual([other.status, other.body.code], [409, "resolution_refused"]);
   assert.match(other.body.detail, new RegExp(`its revision is ${revision}`));
@@ -143,6 +143,8 @@ test("every use is one line in the log, without a key", async () => {
   const { operation } = await send(stack, key);
   await admin(`?scope=${new URL(stack.gate).host}&key=${key}`);
   await admin(`/${operation}`, { method: "DELETE", body: word });
+  const resolution = { ...word, revision: 0, outcome: "not_executed" };
+  await admin(`/${operation}/resolve`, { method: "POST", body: resolution });
   const lines = await until(
     async () => {
       const log = await readFile(join(stack.folder, "gate.log"), "utf8");
@@ -150,13 +152,14 @@ test("every use is one line in the log, without a key", async () => {
       assert.ok(said.every((line) => !line.includes(key) && !line.includes(ADMIN)));
       return said.map((line) => JSON.parse(line.slice(line.indexOf("{"), line.lastIndexOf("}") + 1)));
     },
-    (lines) => lines.length >= 2,
+    (lines) => lines.length >= 3,
   );
   await trouble(operation);
   await until(() => readFile(join(stack.folder, "gate.log"), "utf8"), (log) => /"event":"admin_list".*"secret":"anna"/.test(log));
   const line = { level: "info", operation, secret: "anna" };
-  assert.deepEqual(lines[0], { ...line, event: "admin_inspect" });
-  assert.deepEqual(lines[1], { ...line, event: "admin_erase", ...word });
+  assert.deepEqual(lines[0], { ...line, event: "admin_inspect", status: 200 });
+  assert.deepEqual(lines[1], { ...line, event: "admin_erase", status: 200, ...word });
+  assert.deepEqual(lines[2], { ...line, event: "admin_resolve", outcome: "not_executed", status: 409, ...word });
 });
 
 test("rows that were written are counted: two for an execution, none for a replay", async () => {

@@ -50,6 +50,19 @@ fn view(state: State, executed: Option<bool>, safe_new_key: bool) -> View {
 }
 
 #[test]
+fn who_settles_too_early_hears_a_time_that_is_not_too_early() {
+    let detail = |until_ms| Problem::from(ResolveError::TooEarly { until_ms }).detail;
+    // 2030-03-17, 17:46:40 UTC.
+    assert_eq!(
+        detail(1_900_000_000_000),
+        "until 17:47 UTC (1900000000000 ms since 1970) an attempt may still be under way. \
+         Look at the operation again before you settle it."
+    );
+    assert!(detail(86_399_999).starts_with("until 00:00 UTC"));
+    assert!(detail(60_000).starts_with("until 00:01 UTC"));
+}
+
+#[test]
 fn p1_a_problem_without_an_operation_says_nothing_about_an_earlier_send() {
     for code in [
         Code::KeyInvalid,
