@@ -137,12 +137,11 @@ impl Stack {
         healthy(&http::client(Duration::from_secs(2)), &self.gate_health())
     }
 
-    /// The error of a gate that runs and does not answer.
-    pub(crate) fn silence(&self) -> Error {
-        let silence = "does not answer any more: start again";
+    /// The error of a gate that runs and does not answer as it should.
+    pub(crate) fn gate_failure(&self, what: &str) -> Error {
         self.gate.as_ref().map_or_else(
             || Error::msg("the gate does not run"),
-            |gate| gate.failure(silence),
+            |gate| gate.failure(what),
         )
     }
 

@@ -26,6 +26,9 @@ pub(crate) fn run(project: &Project, plan: &Plan, check: bool) -> Result<()> {
     let started = Instant::now();
     let tools = Tools::install(project)?;
     let mut stack = Stack::start(project, &tools, plan)?;
+    if !stack.answers() {
+        return Err(stack.gate_failure("cannot work with its settings: mend wrangler.toml"));
+    }
     let step = Step::start("buying something whose answer gets lost");
     let purchase = Purchase::make(&stack, &step)?;
     step.done();
@@ -56,7 +59,7 @@ fn watch(stack: &mut Stack) -> Result<Infallible> {
         // wrangler lives on when its workerd has died.
         silent = if stack.answers() { 0 } else { silent + 1 };
         if silent == TOO_SILENT {
-            return Err(stack.silence());
+            return Err(stack.gate_failure("does not answer any more: start again"));
         }
     }
 }
