@@ -7,6 +7,7 @@ import { order, send, startStack, until } from "../support/stack.mjs";
 
 const SHARDS = 1024;
 const SHARD_BYTES = 400_000;
+const SECRET = "0123456789abcdef";
 
 let origin;
 let stack;
@@ -14,8 +15,9 @@ let number = 0;
 
 before(async () => {
   origin = await startOrigin();
+  const secrets = { ADMIN_SECRETS: `anna=${SECRET}`, METRICS_SECRETS: `prometheus=${SECRET}` };
   stack = await startStack(
-    { wait_ms: 8_000, CLAIMS_PER_SCOPE_PER_MINUTE: 2, WAITERS_PER_SHARD: 2, SHARD_BYTES },
+    { wait_ms: 8_000, CLAIMS_PER_SCOPE_PER_MINUTE: 2, WAITERS_PER_SHARD: 2, SHARD_BYTES, ...secrets },
     origin,
   );
 });
@@ -112,4 +114,25 @@ test("a shard whose database is full begins nothing new, replays what it has and
   finish();
   assert.equal((await opened).says, "executed");
   assert.equal((await send(stack, open)).replayed, true);
+});
+
+test("what is observed is turned away in the decisions and by nobody else", async () => {
+  const headers = { authorization: `Bearer ${SECRET}` };
+  const switched = (mode) => {
+    const body = JSON.stringify({ mode, actor: "anna", reason: "a test" });
+    return fetch(`${stack.gate}/.oncegate/v1/admin/switch`, { method: "PUT", headers, body });
+  };
+  const events = async () => (await (await fetch(`${stack.gate}/.oncegate/v1/events`, { headers })).json()).events;
+  await switched("observe");
+  // Each is of a shard that nobody can foretell: among so many, some three are of the same one.
+  await until(
+    async () => {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => send(stack, `key-${number++}`)));
+      // The origin may close a connection that the gate has kept; that the gate closes nothing is what is asked here.
+      assert.ok(answers.every(({ status }) => status !== 429 && status !== 503));
+      return events();
+    },
+    (seen) => seen.some(({ mode, decision }) => mode === "observe" && decision === "quota_exceeded"),
+  );
+  await switched("enforce");
 });

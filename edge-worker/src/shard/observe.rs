@@ -20,6 +20,16 @@ impl Inner {
         let operation = identity(&claim.operation)?;
         let store = self.store(now_ms)?;
         let found = store.find(now_ms, &operation)?;
+        if found.is_absent(now_ms)
+            && let Some(problem) = self.turn_away(now_ms, &claim.scope)?
+        {
+            return Ok(Observed {
+                decision: problem.code.as_str().to_owned(),
+                state: None,
+                attempt: None,
+                rows_written: store.database().take_written(),
+            });
+        }
         let (record, admission) = Operation::arrive(
             found.record,
             now_ms,
