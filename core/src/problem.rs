@@ -1,303 +1,17 @@
 //! The gate's own answers: RFC 9457 problems (rule P1), and the one mapping from what happened to
 //! what is said.
 
+mod code;
+
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 
 use serde::Serialize;
 
-use crate::operation::{ResolveError, State, Turn, View};
+pub use self::code::Code;
+use crate::operation::{ResolveError, State, View};
 use crate::policy::{KeyFault, MissingKey};
-
-/// What the gate says no with. The name is the `code` of the problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "the contract's list; a new code is a new version"
-)]
-pub enum Code {
-    /// The body is not what the client announced, or could not be read whole.
-    BodyIncomplete,
-    /// The gate has no such endpoint.
-    EndpointUnknown,
-    /// The store did not answer, or holds a record of a newer version.
-    GateUnavailable,
-    /// An attempt is open.
-    InProgress,
-    /// The key has characters that a key cannot have.
-    KeyInvalid,
-    /// The route wants a key and there is none.
-    KeyMissing,
-    /// The key belongs to another request.
-    KeyReused,
-    /// The request came from this gate.
-    LoopDetected,
-    /// The platform cannot forward this method as it is.
-    MethodUnsupported,
-    /// Cancelled.
-    OperationCancelled,
-    /// Refused before.
-    OperationRefused,
-    /// The origin could not be reached.
-    OriginUnreachable,
-    /// No proof of what happened.
-    OutcomeUnknown,
-    /// There is no such operation.
-    OperationUnknown,
-    /// The path would match a protected route only in another spelling.
-    PathNotCanonical,
-    /// The operation is another principal's.
-    PrincipalMismatch,
-    /// The tenant has used up its share.
-    QuotaExceeded,
-    /// What a person asked for is not possible in the operation's state, or not yet.
-    ResolutionRefused,
-    /// More or larger header fields than an origin can be relied on to read.
-    HeadersTooLarge,
-    /// A call to the gate itself that does not say what it must.
-    RequestInvalid,
-    /// The body is larger than the route allows.
-    RequestTooLarge,
-    /// Executed, but the answer is no longer replayed.
-    ResultExpired,
-    /// Executed, but the answer was not stored.
-    ResultUnavailable,
-    /// The call must name a route, and names none that there is.
-    RouteUnknown,
-    /// The tenant or the principal cannot be told.
-    ScopeMissing,
-    /// The call needs a secret, and has none that the gate knows.
-    Unauthorized,
-}
-
-impl Code {
-    /// The `code` member.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BodyIncomplete => "body_incomplete",
-            Self::EndpointUnknown => "endpoint_unknown",
-            Self::GateUnavailable => "gate_unavailable",
-            Self::HeadersTooLarge => "headers_too_large",
-            Self::InProgress => "in_progress",
-            Self::KeyInvalid => "key_invalid",
-            Self::KeyMissing => "key_missing",
-            Self::KeyReused => "key_reused",
-            Self::LoopDetected => "loop_detected",
-            Self::MethodUnsupported => "method_unsupported",
-            Self::OperationCancelled => "operation_cancelled",
-            Self::OperationRefused => "operation_refused",
-            Self::OperationUnknown => "operation_unknown",
-            Self::OriginUnreachable => "origin_unreachable",
-            Self::OutcomeUnknown => "outcome_unknown",
-            Self::PathNotCanonical => "path_not_canonical",
-            Self::PrincipalMismatch => "principal_mismatch",
-            Self::QuotaExceeded => "quota_exceeded",
-            Self::RequestInvalid => "request_invalid",
-            Self::RequestTooLarge => "request_too_large",
-            Self::ResolutionRefused => "resolution_refused",
-            Self::ResultExpired => "result_expired",
-            Self::ResultUnavailable => "result_unavailable",
-            Self::RouteUnknown => "route_unknown",
-            Self::ScopeMissing => "scope_missing",
-            Self::Unauthorized => "unauthorized",
-        }
-    }
-
-    /// The HTTP status.
-    pub fn status(self) -> u16 {
-        match self {
-            Self::BodyIncomplete
-            | Self::KeyInvalid
-            | Self::KeyMissing
-            | Self::PathNotCanonical
-            | Self::RequestInvalid
-            | Self::RouteUnknown
-            | Self::ScopeMissing => 400,
-            Self::Unauthorized => 401,
-            Self::PrincipalMismatch => 403,
-            Self::EndpointUnknown | Self::OperationUnknown => 404,
-            Self::InProgress
-            | Self::OperationRefused
-            | Self::OutcomeUnknown
-            | Self::ResolutionRefused
-            | Self::ResultUnavailable => 409,
-            Self::OperationCancelled | Self::ResultExpired => 410,
-            Self::RequestTooLarge => 413,
-            Self::KeyReused => 422,
-            Self::QuotaExceeded => 429,
-            Self::HeadersTooLarge => 431,
-            Self::MethodUnsupported => 501,
-            Self::OriginUnreachable => 502,
-            Self::GateUnavailable => 503,
-            Self::LoopDetected => 508,
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::BodyIncomplete => "The request body did not arrive whole",
-            Self::EndpointUnknown => "The gate has no such endpoint",
-            Self::GateUnavailable => "The gate cannot decide right now",
-            Self::HeadersTooLarge => "The request has too many or too large header fields",
-            Self::InProgress => "The same request is being processed",
-            Self::KeyInvalid => "The idempotency key is malformed",
-            Self::KeyMissing => "The idempotency key is missing",
-            Self::KeyReused => "The idempotency key belongs to another request",
-            Self::LoopDetected => "The gate has called itself",
-            Self::MethodUnsupported => "The gate does not know this method",
-            Self::OperationCancelled => "The operation is cancelled",
-            Self::OperationRefused => "The operation was refused",
-            Self::OperationUnknown => "There is no such operation",
-            Self::OriginUnreachable => "The origin cannot be reached",
-            Self::OutcomeUnknown => "It is not known yet what became of the operation",
-            Self::PathNotCanonical => "The path is not in its canonical form",
-            Self::RequestInvalid => "The call does not say what it must",
-            Self::PrincipalMismatch => "The operation is somebody else's",
-            Self::QuotaExceeded => "Too many new operations in a short time",
-            Self::RequestTooLarge => "The request body is too large",
-            Self::ResolutionRefused => "The operation cannot be settled so",
-            Self::ResultExpired => "The operation was executed; its answer is no longer kept",
-            Self::ResultUnavailable => "The operation was executed; its answer was not kept",
-            Self::RouteUnknown => "There is no such route",
-            Self::ScopeMissing => "It cannot be told whose request this is",
-            Self::Unauthorized => "The call needs a secret that the gate knows",
-        }
-    }
-
-    fn advice(self) -> &'static str {
-        match self {
-            Self::BodyIncomplete => {
-                "Nothing was forwarded. Send the request again with the same key."
-            }
-            Self::EndpointUnknown => "docs/protocol.md lists them, with their methods.",
-            Self::GateUnavailable | Self::OriginUnreachable | Self::QuotaExceeded => {
-                "Send the same request with the same key again later."
-            }
-            Self::InProgress => {
-                "Wait, then send the same request with the same key to get its answer."
-            }
-            Self::KeyInvalid => "Correct the key.",
-            Self::KeyMissing => {
-                "Name the operation: in the Idempotency-Key header, or where this route takes it from."
-            }
-            Self::KeyReused => {
-                "Send the first request again to get its answer; do not use another key."
-            }
-            Self::LoopDetected => {
-                "Nothing was forwarded. The gate's origin must not be the gate itself."
-            }
-            Self::MethodUnsupported => "Nothing was forwarded. Use a method of RFC 9110 or PATCH.",
-            Self::OperationCancelled => "Nothing happened and nothing will. Use a new key.",
-            Self::OperationRefused => "Nothing happened. This request will not be tried again.",
-            Self::OperationUnknown => "It was never seen, or its record has expired.",
-            Self::OutcomeUnknown => {
-                "Do not use another key: it may already have happened. Ask again with the same key."
-            }
-            Self::PathNotCanonical => "Use the path exactly as it is documented.",
-            Self::PrincipalMismatch => "Nothing can be said of it. Use a key of your own.",
-            Self::ResolutionRefused => "Look at the operation again before you settle it.",
-            Self::ScopeMissing => {
-                "Nothing was forwarded. Send the credential or header that this route takes it from."
-            }
-            Self::HeadersTooLarge => "Nothing was forwarded. Send fewer or shorter header fields.",
-            Self::RequestInvalid => "Nothing was changed. docs/operations.md says what it takes.",
-            Self::RequestTooLarge => "Nothing was forwarded. Send a smaller body.",
-            Self::RouteUnknown => "Name the route: ?route=<its name in the configuration>.",
-            Self::Unauthorized => "Send one of its secrets: Authorization: Bearer <secret>.",
-            Self::ResultExpired | Self::ResultUnavailable => {
-                "It happened once and will not happen again. Look it up at the service itself."
-            }
-        }
-    }
-
-    fn retryable(self) -> bool {
-        matches!(
-            self,
-            Self::BodyIncomplete
-                | Self::GateUnavailable
-                | Self::InProgress
-                | Self::OriginUnreachable
-                | Self::OutcomeUnknown
-                | Self::QuotaExceeded
-        )
-    }
-}
-
-/// A new key is advised only where it is safe: elsewhere it could do the same thing twice.
-fn advice_about(code: Code, view: &View) -> &'static str {
-    match (code, view.executed) {
-        (Code::KeyReused, Some(true)) => {
-            "The first request was executed. For a new operation, and only for one, use a new key."
-        }
-        (Code::KeyReused, _) if view.safe_new_key => {
-            "Nothing came of the first request. Use a new key for this one."
-        }
-        (Code::OperationRefused, _) if view.safe_new_key => {
-            "Nothing happened. You may use a new key."
-        }
-        (Code::OutcomeUnknown, None) if view.held => {
-            "Do not use another key: it may already have happened. Only a person can find out now."
-        }
-        (Code::OutcomeUnknown, None) if view.state == State::Released => {
-            "Nothing has happened so far. Send the same request again with the same key."
-        }
-        _ => code.advice(),
-    }
-}
-
-impl From<&KeyFault> for Problem {
-    fn from(fault: &KeyFault) -> Self {
-        match fault {
-            KeyFault::Ambiguous { .. } | KeyFault::Invalid(_) => {
-                Self::new(Code::KeyInvalid).because(fault)
-            }
-            // The advice says it already.
-            KeyFault::Missing(MissingKey::Header) => Self::new(Code::KeyMissing),
-            KeyFault::Missing(_) => Self::new(Code::KeyMissing).because(fault),
-        }
-    }
-}
-
-impl From<Turn> for Code {
-    fn from(turn: Turn) -> Self {
-        match turn {
-            Turn::Cancelled => Self::OperationCancelled,
-            Turn::KeyReused => Self::KeyReused,
-            Turn::PrincipalMismatch => Self::PrincipalMismatch,
-            Turn::Refused => Self::OperationRefused,
-            Turn::ResultExpired => Self::ResultExpired,
-            Turn::ResultUnavailable => Self::ResultUnavailable,
-            Turn::Unknown => Self::OutcomeUnknown,
-        }
-    }
-}
-
-impl From<ResolveError> for Problem {
-    fn from(error: ResolveError) -> Self {
-        let problem = Self::new(Code::ResolutionRefused);
-        match error {
-            ResolveError::Executed => problem.because("there is proof that it was executed"),
-            ResolveError::Settled(state) => {
-                problem.because(format_args!("it is {} already", state.as_str()))
-            }
-            ResolveError::TooEarly { until_ms } => problem.because(format_args!(
-                "until {} UTC ({until_ms} ms since 1970) an attempt may still be under way",
-                time_of_day(until_ms)
-            )),
-            ResolveError::Revision { current } => problem.because(format_args!(
-                "it has changed since you looked at it; its revision is {current} now"
-            )),
-        }
-    }
-}
-
-/// Hours and minutes in UTC of the first whole minute that is not before `ms`.
-fn time_of_day(ms: u64) -> String {
-    let minutes = ms.div_ceil(60_000) % (24 * 60);
-    format!("{:02}:{:02}", minutes / 60, minutes % 60)
-}
 
 /// A problem, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -394,6 +108,66 @@ impl Problem {
         self.status = status;
         self
     }
+}
+
+/// A new key is advised only where it is safe: elsewhere it could do the same thing twice.
+fn advice_about(code: Code, view: &View) -> &'static str {
+    match (code, view.executed) {
+        (Code::KeyReused, Some(true)) => {
+            "The first request was executed. For a new operation, and only for one, use a new key."
+        }
+        (Code::KeyReused, _) if view.safe_new_key => {
+            "Nothing came of the first request. Use a new key for this one."
+        }
+        (Code::OperationRefused, _) if view.safe_new_key => {
+            "Nothing happened. You may use a new key."
+        }
+        (Code::OutcomeUnknown, None) if view.held => {
+            "Do not use another key: it may already have happened. Only a person can find out now."
+        }
+        (Code::OutcomeUnknown, None) if view.state == State::Released => {
+            "Nothing has happened so far. Send the same request again with the same key."
+        }
+        _ => code.advice(),
+    }
+}
+
+impl From<&KeyFault> for Problem {
+    fn from(fault: &KeyFault) -> Self {
+        match fault {
+            KeyFault::Ambiguous { .. } | KeyFault::Invalid(_) => {
+                Self::new(Code::KeyInvalid).because(fault)
+            }
+            // The advice says it already.
+            KeyFault::Missing(MissingKey::Header) => Self::new(Code::KeyMissing),
+            KeyFault::Missing(_) => Self::new(Code::KeyMissing).because(fault),
+        }
+    }
+}
+
+impl From<ResolveError> for Problem {
+    fn from(error: ResolveError) -> Self {
+        let problem = Self::new(Code::ResolutionRefused);
+        match error {
+            ResolveError::Executed => problem.because("there is proof that it was executed"),
+            ResolveError::Settled(state) => {
+                problem.because(format_args!("it is {} already", state.as_str()))
+            }
+            ResolveError::TooEarly { until_ms } => problem.because(format_args!(
+                "until {} UTC ({until_ms} ms since 1970) an attempt may still be under way",
+                time_of_day(until_ms)
+            )),
+            ResolveError::Revision { current } => problem.because(format_args!(
+                "it has changed since you looked at it; its revision is {current} now"
+            )),
+        }
+    }
+}
+
+/// Hours and minutes in UTC of the first whole minute that is not before `ms`.
+fn time_of_day(ms: u64) -> String {
+    let minutes = ms.div_ceil(60_000) % (24 * 60);
+    format!("{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
 #[cfg(test)]
