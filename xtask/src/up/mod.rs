@@ -3,6 +3,7 @@
 
 mod database;
 mod purchase;
+mod settings;
 
 use std::convert::Infallible;
 use std::thread::sleep;
@@ -26,9 +27,7 @@ pub(crate) fn run(project: &Project, plan: &Plan, check: bool) -> Result<()> {
     let started = Instant::now();
     let tools = Tools::install(project)?;
     let mut stack = Stack::start(project, &tools, plan)?;
-    if !stack.answers() {
-        return Err(stack.gate_failure("cannot work with its settings: mend wrangler.toml"));
-    }
+    settings::check(&stack)?;
     let step = Step::start("buying something whose answer gets lost");
     let purchase = Purchase::make(&stack, &step)?;
     step.done();
