@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use oncegate_core::signature::{Secrets, SecretsError};
+use oncegate_core::signature::Secrets;
 use oncegate_origin::server::{Config, Origin};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -34,8 +34,8 @@ struct Serve {
     #[arg(long, value_name = "sqlite:PATH")]
     database: String,
     /// The secrets the gate signs with: name=secret[,name2=secret2].
-    #[arg(long, env = "ONCEGATE_SIGNING_SECRETS", hide_env_values = true, value_parser = secrets)]
-    signing_secrets: Secrets,
+    #[arg(long, env = "ONCEGATE_SIGNING_SECRETS", hide_env_values = true)]
+    signing_secrets: String,
     /// Let `PUT /faults` break things on purpose. For demonstrations and tests only.
     #[arg(long)]
     faults: bool,
@@ -61,10 +61,13 @@ fn run(arguments: Serve) -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
+    // Not parsed with the other arguments: of those, a wrong one is shown.
+    let secrets = Secrets::parse(&arguments.signing_secrets)
+        .map_err(|error| format!("--signing-secrets or ONCEGATE_SIGNING_SECRETS: {error}"))?;
     let origin = Origin::bind(Config {
         listen: arguments.listen,
         database: arguments.database,
-        secrets: arguments.signing_secrets,
+        secrets,
         faults: arguments.faults,
     })
     .await?;
@@ -81,8 +84,4 @@ async fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
     };
     origin.serve(shutdown).await;
     Ok(())
-}
-
-fn secrets(text: &str) -> Result<Secrets, SecretsError> {
-    Secrets::parse(text)
 }

@@ -194,11 +194,12 @@ fn a_wrong_start_says_what_to_do() {
             !output.status.success() && stderr.contains(message),
             "{stderr}"
         );
+        assert!(!stderr.contains(secrets), "a secret is shown: {stderr}");
     };
     refuses(
         "a=short",
         "sqlite:x",
-        "signing secret 1: a secret has at least 16 characters",
+        "secret 1: a secret has at least 16 characters",
     );
     refuses(
         SECRETS,
