@@ -281,7 +281,7 @@ enum SecretsErrorKind {
 
 impl fmt::Display for SecretsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "signing secret {}: ", self.entry)?;
+        write!(f, "secret {}: ", self.entry)?;
         match self.kind {
             SecretsErrorKind::Characters => {
                 f.write_str("a secret consists of printable ASCII characters")

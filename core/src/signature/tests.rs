@@ -160,26 +160,23 @@ fn secrets_are_refused_with_their_entry() {
     let refuses = |text: &str, message: &str| {
         assert_eq!(Secrets::parse(text).unwrap_err().to_string(), message);
     };
-    refuses("", "signing secret 1: write it as name=secret");
-    refuses(
-        "a=0123456789abcdef,",
-        "signing secret 2: write it as name=secret",
-    );
+    refuses("", "secret 1: write it as name=secret");
+    refuses("a=0123456789abcdef,", "secret 2: write it as name=secret");
     refuses(
         "A=0123456789abcdef",
-        "signing secret 1: a name consists of lower-case letters, digits, _ and -",
+        "secret 1: a name consists of lower-case letters, digits, _ and -",
     );
     refuses(
         "a=0123456789abcde",
-        "signing secret 1: a secret has at least 16 characters; take random ones",
+        "secret 1: a secret has at least 16 characters; take random ones",
     );
     refuses(
         "a=0123456789abcdef,b=0123456789abcdé",
-        "signing secret 2: a secret consists of printable ASCII characters",
+        "secret 2: a secret consists of printable ASCII characters",
     );
     refuses(
         "a=0123456789abcdef,a=0123456789abcdef",
-        "signing secret 2: its name is taken by an earlier one",
+        "secret 2: its name is taken by an earlier one",
     );
 }
 
