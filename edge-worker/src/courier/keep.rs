@@ -82,7 +82,9 @@ impl Received {
             return Ok(None);
         };
         let fields = headers::for_replay(fields, &keep.more);
-        let lengths = fields.iter().map(|(name, value)| name.len() + value.len());
+        let lengths = fields
+            .iter()
+            .map(|(name, value)| name.len() + in_a_row(value));
         let size = lengths.sum::<usize>() as u64 + u64::from(body.byte_length());
         if !keep.stores || size > keep.max_bytes || *status > body::LAST_STATUS {
             return Ok(None);
@@ -103,4 +105,11 @@ impl Received {
             },
         }))
     }
+}
+
+/// How long the value of a header field is in a row, which holds it as JSON. A row that is too large takes
+/// the proof with it.
+fn in_a_row(value: &str) -> usize {
+    let escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | b'\t');
+    value.len() + value.bytes().filter(|byte| escaped(byte)).count()
 }
