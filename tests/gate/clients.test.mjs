@@ -1,30 +1,14 @@
 // Clients that leave, cut off, or take their time: nobody but themselves notices.
 
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import http from "node:http";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
-import { startOrigin } from "../support/origin.mjs";
 import { call, connect } from "../support/raw.mjs";
-import { startStack, until } from "../support/stack.mjs";
+import { gateWith, key, origin, stack } from "../support/scripted.mjs";
+import { until } from "../support/stack.mjs";
 
-let origin;
-let stack;
-let key;
-
-before(async () => {
-  origin = await startOrigin();
-  stack = await startStack({ origin: "none", wait_ms: 500, client_timeout_ms: 2_000 }, origin);
-});
-after(async () => {
-  await stack?.stop();
-  await origin?.stop();
-});
-beforeEach(() => {
-  origin.clear();
-  key = randomUUID();
-});
+gateWith({ origin: "none", wait_ms: 500, client_timeout_ms: 2_000 });
 
 const BODY = JSON.stringify({ cart: [{ sku: "mug", quantity: 1 }], note: "x".repeat(1_000) });
 const look = async (of = key) =>

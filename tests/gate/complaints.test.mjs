@@ -17,11 +17,11 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
-import { startOrigin } from "../support/origin.mjs";
 import { call } from "../support/raw.mjs";
-import { json, startStack, until } from "../support/stack.mjs";
+import { gateWith, key, origin, stack } from "../support/scripted.mjs";
+import { json, until } from "../support/stack.mjs";
 
 const TIMES = "lease_ms = 1000, wait_ms = 500, client_timeout_ms = 800, max_body_bytes = 65536";
 const ROUTES = `[
@@ -33,22 +33,7 @@ const ROUTES = `[
   { name = "hooks", methods = ["POST"], path = "/hooks", origin = "ledger", key = "generated", key_from = { json = "/id" }, ${TIMES} },
 ]`.replaceAll(/\n */g, " ");
 
-let origin;
-let stack;
-let key;
-
-before(async () => {
-  origin = await startOrigin();
-  stack = await startStack({ ROUTES }, origin);
-});
-after(async () => {
-  await stack?.stop();
-  await origin?.stop();
-});
-beforeEach(() => {
-  key = randomUUID();
-  origin.clear();
-});
+gateWith({ ROUTES });
 
 /** Each request has a connection of its own: one that a faulty answer has ended may not take the next request with it. */
 async function send(path, { name = key, body = "{}", headers = {} } = {}) {

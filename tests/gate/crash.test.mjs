@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
-import { startOrigin } from "../support/origin.mjs";
-import { json, startStack, until } from "../support/stack.mjs";
+import { gateWith, key, origin, stack } from "../support/scripted.mjs";
+import { json, until } from "../support/stack.mjs";
 
 const TIMES = "lease_ms = 1000, wait_ms = 500, client_timeout_ms = 800, max_body_bytes = 65536";
 const ROUTES = `[
@@ -13,22 +13,7 @@ const ROUTES = `[
   { name = "held", methods = ["POST"], path = "/held", origin = "none", ${TIMES} },
 ]`.replaceAll(/\n */g, " ");
 
-let origin;
-let stack;
-let key;
-
-before(async () => {
-  origin = await startOrigin();
-  stack = await startStack({ ROUTES }, origin);
-});
-after(async () => {
-  await stack?.stop();
-  await origin?.stop();
-});
-beforeEach(() => {
-  key = randomUUID();
-  origin.clear();
-});
+gateWith({ ROUTES });
 
 /** What an origin with a ledger does: the effect of a key happens once, and everybody gets its answer. */
 function ledger() {

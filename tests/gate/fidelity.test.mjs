@@ -4,29 +4,13 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import zlib from "node:zlib";
 
-import { startOrigin } from "../support/origin.mjs";
 import { answerRaw, call } from "../support/raw.mjs";
-import { startStack } from "../support/stack.mjs";
+import { gateWith, key, origin, stack } from "../support/scripted.mjs";
 
-let origin;
-let stack;
-let key;
-
-before(async () => {
-  origin = await startOrigin();
-  stack = await startStack({ origin: "none" }, origin);
-});
-after(async () => {
-  await stack?.stop();
-  await origin?.stop();
-});
-beforeEach(() => {
-  origin.clear();
-  key = randomUUID();
-});
+gateWith({ origin: "none" });
 
 /** The same request twice: the first answer and its replay, of one call to the origin. */
 async function twice(options = {}) {

@@ -4,11 +4,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import net from "node:net";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
-import { startOrigin } from "../support/origin.mjs";
 import { call } from "../support/raw.mjs";
-import { json, startStack } from "../support/stack.mjs";
+import { gateWith, key, origin, stack } from "../support/scripted.mjs";
+import { json } from "../support/stack.mjs";
 
 const ROUTES = `[
   { name = "pay", methods = ["POST"], path = "/pay", origin = "none", key_headers = ["Idempotency-Key", "X-Request-Id"] },
@@ -16,22 +16,7 @@ const ROUTES = `[
   { name = "slow", methods = ["POST"], path = "/slow", origin = "none", in_flight = "reject" },
   { name = "exact", methods = ["POST"], path = "/Exact", origin = "none", case_sensitive_path = true },
 ]`.replaceAll("\n", " ");
-let origin;
-let stack;
-let key;
-
-before(async () => {
-  origin = await startOrigin();
-  stack = await startStack({ ROUTES }, origin);
-});
-after(async () => {
-  await stack?.stop();
-  await origin?.stop();
-});
-beforeEach(() => {
-  key = randomUUID();
-  origin.clear();
-});
+gateWith({ ROUTES });
 
 /** Sends a request and reads the answer; a problem's code is in `code`. */
 async function ask(path, { method = "POST", headers = {}, body = method === "GET" ? undefined : "{}" } = {}) {

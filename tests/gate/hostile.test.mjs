@@ -5,33 +5,17 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
-import { startOrigin } from "../support/origin.mjs";
 import { call, connect } from "../support/raw.mjs";
-import { startStack } from "../support/stack.mjs";
+import { gateWith, key, origin, stack } from "../support/scripted.mjs";
 
 const ROUTES = `[
   { name = "pay", methods = ["POST", "PUT"], path = "/pay/:id", origin = "none" },
   { name = "form", methods = ["POST"], path = "/form", origin = "none", key = "generated", key_from = { form = "no" } },
   { name = "json", methods = ["POST"], path = "/json", origin = "none", key = "generated", key_from = { json = "/no" }, fingerprint = "json" },
 ]`.replaceAll("\n", " ");
-let origin;
-let stack;
-let key;
-
-before(async () => {
-  origin = await startOrigin();
-  stack = await startStack({ ROUTES }, origin);
-});
-after(async () => {
-  await stack?.stop();
-  await origin?.stop();
-});
-beforeEach(() => {
-  key = randomUUID();
-  origin.clear();
-});
+gateWith({ ROUTES });
 
 /** Sends bytes and waits until the connection ends. */
 async function raw(bytes) {

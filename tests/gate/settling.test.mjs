@@ -1,29 +1,14 @@
 // What the gate does by itself about operations that are unknown: through the whole chain.
 
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
-import { startOrigin } from "../support/origin.mjs";
-import { send, startStack, until } from "../support/stack.mjs";
+import { test } from "node:test";
+
+import { gateWith, key, origin, stack } from "../support/scripted.mjs";
+import { send, until } from "../support/stack.mjs";
 
 const ADMIN = "0123456789abcdef";
 
-let origin;
-let stack;
-let number = 0;
-let key;
-
-before(async () => {
-  origin = await startOrigin();
-  stack = await startStack({ lease_ms: 1_500, wait_ms: 200, client_timeout_ms: 1_000, ADMIN_SECRETS: `anna=${ADMIN}` }, origin);
-});
-after(async () => {
-  await stack?.stop();
-  await origin?.stop();
-});
-beforeEach(() => {
-  origin.clear();
-  key = `key-${number++}`;
-});
+gateWith({ lease_ms: 1_500, wait_ms: 200, client_timeout_ms: 1_000, ADMIN_SECRETS: `anna=${ADMIN}` });
 
 /** The operations in trouble, as the Desk lists them. */
 const trouble = async (operation) => {

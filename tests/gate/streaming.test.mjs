@@ -1,34 +1,19 @@
 // Answers that are too large to be kept, or have no end: they pass as they come, and the record knows how they ended.
 
 import assert from "node:assert/strict";
-import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { after, before, beforeEach, test } from "node:test";
+import { createHash, randomBytes } from "node:crypto";
+import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
-import { startOrigin } from "../support/origin.mjs";
 import { answerRaw, call, connect } from "../support/raw.mjs";
-import { startStack, until } from "../support/stack.mjs";
+import { gateWith, key, origin, stack } from "../support/scripted.mjs";
+import { until } from "../support/stack.mjs";
 
 const MB = 1_000_000;
-let origin;
-let stack;
-let key;
-
 const route = (origin) =>
   `{ name = "${origin}", methods = ["POST"], path = "/${origin}", origin = "${origin}", wait_ms = 200, lease_ms = 60000 }`;
 
-before(async () => {
-  origin = await startOrigin();
-  stack = await startStack({ ROUTES: `[${route("none")}, ${route("ledger")}]` }, origin);
-});
-after(async () => {
-  await stack?.stop();
-  await origin?.stop();
-});
-beforeEach(() => {
-  origin.clear();
-  key = randomUUID();
-});
+gateWith({ ROUTES: `[${route("none")}, ${route("ledger")}]` });
 
 const send = (path = "/none", options = {}) => call(stack.gate, path, { key, ...options });
 const look = async (route = "none") =>
@@ -48,14 +33,16 @@ function held(headers, first) {
   return answered;
 }
 
-/** Begins a request and stops as soon as the answer has begun: what the client got so far, and its end. */
+/** Begins a request and stops as soon as the answer has begun: its head, the first bytes that come of it, and its end. */
 function beginning(path) {
   let end;
-  const head = new Promise((resolve, reject) => {
-    end = send(path, { onHead: resolve });
+  const begun = new Promise((resolve, reject) => {
+    // The first bytes may come with the head: who listens for them only later hears nothing.
+    const onHead = (head) => resolve({ head, first: new Promise((came) => head.once("data", came)) });
+    end = send(path, { onHead });
     end.catch(reject);
   });
-  return head.then((head) => ({ head, end }));
+  return begun.then((begun) => ({ ...begun, end }));
 }
 
 for (const [size, framing] of [[3 * MB, "announced"], [3 * MB, "chunked"], [20 * MB, "announced"], [20 * MB, "chunked"]]) {
@@ -190,9 +177,8 @@ test("p6 a client that has left before the answer began does not stop the readin
 
 test("p6 events reach the client while they happen", async () => {
   const answered = held({ "content-type": "text/event-stream" }, "data: one\n\n");
-  const { head, end } = await beginning("/none");
-  const [first] = await new Promise((resolve) => head.once("data", (data) => resolve([data.toString()])));
-  assert.equal(first, "data: one\n\n", "before the answer has ended");
+  const { first, end } = await beginning("/none");
+  assert.equal((await first).toString(), "data: one\n\n", "before the answer has ended");
   (await answered).end("data: two\n\n");
   const whole = await end;
   assert.deepEqual([whole.whole, whole.bytes.toString()], [true, "data: one\n\ndata: two\n\n"]);
