@@ -30,6 +30,7 @@
 //! | [`problem`] | the gate's own answers | edge |
 //! | [`metrics`] | what was decided, added up | edge |
 //! | [`ledger`] | what the origin does with a key it may know | origin |
+//! | [`lifecycle`] | which moves between states are legal, and what a compare-and-set came to | origin |
 //! | [`intent`] | which key an intent has | browser |
 //! | [`attempt`] | when the client sends, waits and stops | browser |
 //! | [`backoff`], [`retry_after`] | how long it waits | browser |
@@ -57,6 +58,7 @@ pub mod intent;
 pub mod jwt;
 pub mod key;
 pub mod ledger;
+pub mod lifecycle;
 pub mod metrics;
 pub mod operation;
 pub mod outcome;
