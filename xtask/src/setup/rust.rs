@@ -1,4 +1,4 @@
-//! The parts of the Rust toolchains: the wasm target, and for the edge a nightly with the standard library's source.
+//! The parts of the Rust toolchains: the wasm target, and for the edge and the SDK a nightly with the standard library's source.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,7 +43,7 @@ pub(super) fn install(project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// The version of the nightly compiler that builds the edge.
+/// The version of the nightly compiler that builds the edge and the SDK.
 pub(crate) fn nightly_version() -> String {
     ask(Command::new("rustc").args(["+nightly", "--version"])).unwrap_or_default()
 }
@@ -63,7 +63,7 @@ fn nightly(project: &Project) -> Result<PathBuf> {
     rustup(
         project,
         "rust-nightly",
-        "the nightly toolchain (the edge is built with panic=unwind)",
+        "the nightly toolchain (the edge and the SDK are built with it)",
         &install,
     )?;
     sysroot(Some("+nightly")).context(
