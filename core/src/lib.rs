@@ -16,8 +16,8 @@
 //! | [`identity`] | under which name an operation is stored, and where | edge |
 //! | [`principal`] | whose an operation is | edge |
 //! | [`outcome`] | the words of the wire: `Idempotency-Outcome`, `Idempotency-Status` | every tier |
-//! | [`seal`] | whether a message is the gate's own | edge |
 //! | [`jwt`] | whether a token says who calls | edge |
+//! | [`stamp`] | whether a message is the gate's own | edge |
 //! | [`forwarded`] | what an origin is told of the way of a request | edge |
 //! | [`sealing`] | with which secrets stored answers and requests are encrypted | edge |
 //! | [`signature`] | whether a call comes from the gate | edge, origin |
@@ -68,7 +68,7 @@ pub mod problem;
 pub mod proof;
 pub mod quota;
 pub mod retry_after;
-pub mod seal;
 pub mod sealing;
 pub mod signature;
+pub mod stamp;
 pub mod switch;

@@ -10,9 +10,9 @@ use std::rc::Rc;
 use oncegate_core::operation::Terms;
 use oncegate_core::policy::{Origins, Place, Policy};
 use oncegate_core::quota::Quota;
-use oncegate_core::seal::seal;
 use oncegate_core::sealing::SealingSecrets;
 use oncegate_core::signature::Secrets;
+use oncegate_core::stamp::stamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
@@ -141,7 +141,7 @@ impl Config {
             origins,
             location_hint: location_hint(env)?,
             jurisdiction: jurisdiction(env)?,
-            gate_id: seal(identity_secret.as_bytes(), "gate")[..GATE_ID_LENGTH].to_owned(),
+            gate_id: stamp(identity_secret.as_bytes(), "gate")[..GATE_ID_LENGTH].to_owned(),
             identity_secret,
             signing_secrets,
             admin_secrets: secrets(env, "ADMIN_SECRETS", Secrets::parse)?,

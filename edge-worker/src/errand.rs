@@ -49,7 +49,7 @@ pub(crate) fn attempt(
         path_and_query: path_and_query(&request.inner().url()).to_owned(),
     };
     let headers = request.headers().clone();
-    message::attach_sealed(&headers, &dispatch, config)?;
+    message::attach_stamped(&headers, &dispatch, config)?;
     let body = match body {
         Body::Unread => request.inner().body().map(Into::into),
         Body::Read(bytes) => bytes.map(Into::into),
@@ -71,7 +71,7 @@ pub(crate) fn again(
         ..about(Errand::Attempt, operation, request, record)
     };
     let headers = request.headers()?;
-    message::attach_sealed(&headers, &dispatch, config)?;
+    message::attach_stamped(&headers, &dispatch, config)?;
     let body = request.body().map(Into::into);
     wire::request(COURIER_URL, request.method(), headers, body)
 }
@@ -101,7 +101,7 @@ pub(crate) fn ask(
         ..about(errand, operation, request, record)
     };
     let headers = Headers::new();
-    message::attach_sealed(&headers, &dispatch, config)?;
+    message::attach_stamped(&headers, &dispatch, config)?;
     wire::request(COURIER_URL, method, headers, None).map(Some)
 }
 
@@ -145,6 +145,6 @@ pub(crate) fn cancel(
         path_and_query: LEDGER_CANCEL.to_owned(),
     };
     let headers = Headers::new();
-    message::attach_sealed(&headers, &dispatch, config)?;
+    message::attach_stamped(&headers, &dispatch, config)?;
     wire::request(COURIER_URL, Method::Post, headers, None)
 }

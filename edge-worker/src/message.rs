@@ -7,7 +7,7 @@ use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{Resolved, Terms, View};
 use oncegate_core::principal::Principal;
-use oncegate_core::seal::{is_sealed, seal};
+use oncegate_core::stamp::{is_stamped, stamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use worker::{Error, Headers, Result};
@@ -18,8 +18,9 @@ use crate::fields::Fields;
 /// The header of every message.
 pub(crate) const MESSAGE: &str = "oncegate-message";
 
-/// The header with the seal of a message that comes through the clients' door.
-const SEAL: &str = "oncegate-seal";
+/// The header with the stamp of a message that comes through the clients' door.
+/// Its name is older than the word.
+const STAMP: &str = "oncegate-seal";
 
 /// The version of every message, in front of its JSON. A message of an unknown version is an error, so
 /// that a client hears 503: during a deployment, gate, shard and courier may be of different ones.
@@ -280,7 +281,7 @@ impl Seen {
     }
 }
 
-/// Writes a message to a shard into `fields`. Only the gate has the way to shards: no seal.
+/// Writes a message to a shard into `fields`. Only the gate has the way to shards: no stamp.
 pub(crate) fn attach(fields: &mut Fields, message: &ToShard) -> Result<()> {
     fields.set(MESSAGE, written(message)?);
     Ok(())
@@ -294,23 +295,27 @@ pub(crate) fn read(headers: &Headers) -> Result<ToShard> {
     understood(&text)
 }
 
-/// Writes a sealed message to a courier into `headers`.
-pub(crate) fn attach_sealed(headers: &Headers, dispatch: &Dispatch, config: &Config) -> Result<()> {
+/// Writes a stamped message to a courier into `headers`.
+pub(crate) fn attach_stamped(
+    headers: &Headers,
+    dispatch: &Dispatch,
+    config: &Config,
+) -> Result<()> {
     let text = written(dispatch)?;
-    headers.set(SEAL, &seal(config.identity_secret.as_bytes(), &text))?;
+    headers.set(STAMP, &stamp(config.identity_secret.as_bytes(), &text))?;
     headers.set(MESSAGE, &text)
 }
 
 /// Reads the message to a courier; `None` for a request that is not a shard's.
 pub(crate) fn open(headers: &Headers, config: &Config) -> Result<Option<Dispatch>> {
-    // A client's request has no seal: nothing more is looked for.
-    let Some(seal) = headers.get(SEAL)? else {
+    // A client's request has no stamp: nothing more is looked for.
+    let Some(stamp) = headers.get(STAMP)? else {
         return Ok(None);
     };
     let Some(text) = headers.get(MESSAGE)? else {
         return Ok(None);
     };
-    if !is_sealed(config.identity_secret.as_bytes(), &text, &seal) {
+    if !is_stamped(config.identity_secret.as_bytes(), &text, &stamp) {
         return Ok(None);
     }
     understood(&text).map(Some)
@@ -354,6 +359,6 @@ pub(crate) fn understood<T: DeserializeOwned>(text: &str) -> Result<T> {
 
 /// Takes the message out of `fields`.
 pub(crate) fn remove(fields: &mut Fields) {
-    fields.remove(SEAL);
+    fields.remove(STAMP);
     fields.remove(MESSAGE);
 }

@@ -1,6 +1,6 @@
 //! A courier carries one attempt to the origin and brings the reply to the shard.
 //!
-//! It is this Worker, called by the shard through a service binding with a sealed message: it ends
+//! It is this Worker, called by the shard through a service binding with a stamped message: it ends
 //! neither when the client leaves nor when the shard is replaced. Decisions are the shard's: the
 //! answer leaves only after the shard has written what it proves (rule I2).
 //!
