@@ -8,12 +8,7 @@ use web_sys::{ReadableStream, ReadableStreamDefaultReader, ResponseInit};
 use worker::{EncodeBody, Error, Headers, Request, Response, ResponseBody, Result};
 
 use crate::arrived::Arrived;
-
-#[wasm_bindgen]
-extern "C" {
-    #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"], js_name = digest)]
-    fn digest(algorithm: &str, data: &ArrayBuffer) -> std::result::Result<Promise, JsValue>;
-}
+use crate::web_crypto;
 
 /// Why there is no whole body.
 pub(crate) enum BodyFault {
@@ -109,7 +104,7 @@ pub(crate) async fn sha256(data: &ArrayBuffer) -> Result<[u8; 32]> {
     if data.byte_length() <= SMALL_BYTES {
         return Ok(body_sha256(&Uint8Array::new(data).to_vec()));
     }
-    let digest = JsFuture::from(digest("SHA-256", data)?).await?;
+    let digest = JsFuture::from(web_crypto::digest("SHA-256", data)?).await?;
     let mut bytes = [0; 32];
     Uint8Array::new(&digest).copy_to(&mut bytes);
     Ok(bytes)

@@ -7,7 +7,7 @@ use worker::Result;
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::fields::Fields;
-use crate::{loops, random};
+use crate::{loops, web_crypto};
 
 /// Never forwarded, in either direction: they speak of one connection, not of the message.
 const HOP_BY_HOP: [&str; 9] = [
@@ -80,7 +80,7 @@ fn describe_way(arrived: &Arrived, fields: &mut Fields) -> Result<()> {
         None => fields.remove("x-forwarded-for"),
     }
     if !received.get("traceparent").is_some_and(is_traceparent) {
-        fields.set("traceparent", new_traceparent(&random::bytes()?));
+        fields.set("traceparent", new_traceparent(&web_crypto::random_bytes()?));
         fields.remove("tracestate");
     }
     Ok(())

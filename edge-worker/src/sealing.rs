@@ -5,48 +5,22 @@
 //! another. What cannot be opened is 503, never garbage.
 
 use js_sys::futures::JsFuture;
-use js_sys::{Array, ArrayBuffer, Object, Promise, Reflect, Uint8Array};
+use js_sys::{ArrayBuffer, Object, Reflect, Uint8Array};
 use oncegate_core::identity::Identity;
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::sealing::{Purpose, SealingSecret};
-use wasm_bindgen::prelude::*;
+use wasm_bindgen::JsValue;
 use worker::{Error, Request, Response, Result};
 
 use crate::config::Config;
 use crate::fields::Fields;
-use crate::{answer, body, log, random};
+use crate::{answer, body, log, web_crypto};
 
 /// The header with the name of the secret, on what is sealed.
 pub(crate) const SEALED: &str = "oncegate-sealed";
 
 /// In front of the sealed bytes. Drawn for each: 96 bits, as GCM wants them.
 const IV_LENGTH: u32 = 12;
-
-#[wasm_bindgen]
-extern "C" {
-    #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"], js_name = importKey)]
-    fn import_key(
-        format: &str,
-        key: &Uint8Array,
-        algorithm: &str,
-        extractable: bool,
-        usages: &Array,
-    ) -> std::result::Result<Promise, JsValue>;
-
-    #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"])]
-    fn encrypt(
-        algorithm: &Object,
-        key: &JsValue,
-        plain: &Uint8Array,
-    ) -> std::result::Result<Promise, JsValue>;
-
-    #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"])]
-    fn decrypt(
-        algorithm: &Object,
-        key: &JsValue,
-        sealed: &Uint8Array,
-    ) -> std::result::Result<Promise, JsValue>;
-}
 
 /// Seals bytes of an operation.
 pub(crate) async fn seal(
@@ -55,9 +29,10 @@ pub(crate) async fn seal(
     operation: &str,
     plain: &Uint8Array,
 ) -> Result<ArrayBuffer> {
-    let iv = Uint8Array::from(random::bytes::<{ IV_LENGTH as usize }>()?.as_slice());
+    let iv = Uint8Array::from(web_crypto::random_bytes::<{ IV_LENGTH as usize }>()?.as_slice());
     let algorithm = algorithm(&iv, purpose, operation)?;
-    let sealed = JsFuture::from(encrypt(&algorithm, &key(secret).await?, plain)?).await?;
+    let sealed =
+        JsFuture::from(web_crypto::encrypt(&algorithm, &key(secret).await?, plain)?).await?;
     let sealed = Uint8Array::new(&sealed);
     let whole = Uint8Array::new_with_length(IV_LENGTH + sealed.length());
     whole.set(&iv, 0);
@@ -84,7 +59,12 @@ pub(crate) async fn open(
     let iv = whole.subarray(0, IV_LENGTH);
     let sealed = whole.subarray(IV_LENGTH, whole.length());
     let algorithm = algorithm(&iv, purpose, operation)?;
-    let opened = JsFuture::from(decrypt(&algorithm, &key(secret).await?, &sealed)?).await;
+    let opened = JsFuture::from(web_crypto::decrypt(
+        &algorithm,
+        &key(secret).await?,
+        &sealed,
+    )?)
+    .await;
     let opened = opened.map_err(|_| {
         Error::from(format!(
             "what '{name}' has sealed for {operation} cannot be opened: another key, or another row"
@@ -180,9 +160,10 @@ async fn open_answer(
 }
 
 async fn key(secret: &SealingSecret) -> Result<JsValue> {
-    let usages = Array::of2(&"encrypt".into(), &"decrypt".into());
+    let usages = vec!["encrypt".to_owned(), "decrypt".to_owned()];
     let bytes = Uint8Array::from(secret.key().as_slice());
-    Ok(JsFuture::from(import_key("raw", &bytes, "AES-GCM", false, &usages)?).await?)
+    let imported = web_crypto::import_key("raw", &bytes, &"AES-GCM".into(), false, usages)?;
+    Ok(JsFuture::from(imported).await?)
 }
 
 fn algorithm(iv: &Uint8Array, purpose: Purpose, operation: &str) -> Result<Object> {

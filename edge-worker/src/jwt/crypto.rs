@@ -3,32 +3,12 @@
 use std::cell::RefCell;
 
 use js_sys::futures::JsFuture;
-use js_sys::{JSON, Object, Promise, Uint8Array};
+use js_sys::{JSON, Object, Uint8Array};
 use oncegate_core::jwt::{Algorithm, Jwk, Unverified};
-use wasm_bindgen::prelude::*;
+use wasm_bindgen::JsValue;
 use worker::Result;
 
-use crate::log;
-
-#[wasm_bindgen]
-extern "C" {
-    #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"], js_name = importKey)]
-    fn import_key(
-        format: &str,
-        key: &JsValue,
-        algorithm: &JsValue,
-        extractable: bool,
-        usages: Vec<String>,
-    ) -> std::result::Result<Promise, JsValue>;
-
-    #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"], js_name = verify)]
-    fn verify(
-        algorithm: &JsValue,
-        key: &JsValue,
-        signature: &Uint8Array,
-        data: &Uint8Array,
-    ) -> std::result::Result<Promise, JsValue>;
-}
+use crate::{log, web_crypto};
 
 /// How many imported keys are kept. Issuers have few, and what falls out is imported again.
 const MOST_KEYS: usize = 16;
@@ -50,7 +30,10 @@ pub(super) async fn is_signed(token: &Unverified, key: &Jwk) -> Result<bool> {
     let signature = Uint8Array::from(token.signature());
     let signed = Uint8Array::from(token.signed().as_bytes());
     let algorithm = parameters(token.algorithm())?;
-    let verified = JsFuture::from(verify(&algorithm, &imported, &signature, &signed)?).await?;
+    let verified = JsFuture::from(web_crypto::verify(
+        &algorithm, &imported, &signature, &signed,
+    )?)
+    .await?;
     Ok(verified.as_bool() == Some(true))
 }
 
@@ -64,7 +47,7 @@ async fn imported(key: &Jwk, algorithm: Algorithm) -> Result<JsValue> {
     }
     let jwk = JSON::parse(&serde_json::to_string(key)?)?;
     let usages = vec!["verify".to_owned()];
-    let promise = import_key("jwk", &jwk, &parameters(algorithm)?, false, usages)?;
+    let promise = web_crypto::import_key("jwk", &jwk, &parameters(algorithm)?, false, usages)?;
     let imported = JsFuture::from(promise).await?;
     IMPORTED.with_borrow_mut(|keys| {
         keys.truncate(MOST_KEYS - 1);
