@@ -13,6 +13,9 @@ pub const WINDOW_MS: u64 = 60_000;
 /// crowd of tests.
 pub const VERDICT_MS: u64 = 1_000;
 
+/// How long a test may take, in milliseconds: one that has not ended by then never will.
+pub const LONGEST_TEST_MS: u64 = 4_000;
+
 /// What is known of the way to an origin. Knowing nothing is knowing nothing bad.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Breaker {
@@ -21,6 +24,8 @@ pub struct Breaker {
     since_ms: u64,
     /// When a test last failed.
     refused_ms: Option<u64>,
+    /// When a test began that has not ended.
+    testing_ms: Option<u64>,
 }
 
 /// What to do with a request before it is claimed.
@@ -31,8 +36,10 @@ pub enum Advice {
     Pass,
     /// The origin could not be reached a moment ago; a request must not be claimed for it.
     Refuse,
-    /// Test the origin, and tell [`Breaker::tested`].
+    /// Test the origin: tell [`Breaker::begins_test`] before, and [`Breaker::tested`] after it.
     Test,
+    /// Another request tests the origin: ask again in a moment.
+    Wait,
 }
 
 impl Breaker {
@@ -54,8 +61,17 @@ impl Breaker {
             _ => Self {
                 failures: 1,
                 since_ms: now_ms,
-                refused_ms: None,
+                ..Self::default()
             },
+        }
+    }
+
+    /// A test begins: until it ends, nobody else makes one.
+    #[must_use]
+    pub fn begins_test(self, now_ms: u64) -> Self {
+        Self {
+            testing_ms: Some(now_ms),
+            ..self
         }
     }
 
@@ -66,6 +82,7 @@ impl Breaker {
             true => self.answered(),
             false => Self {
                 refused_ms: Some(now_ms),
+                testing_ms: None,
                 ..self
             },
         }
@@ -74,9 +91,13 @@ impl Breaker {
     /// What to do with a request that has arrived.
     pub fn advise(&self, now_ms: u64) -> Advice {
         let holds = |refused_ms: u64| now_ms.abs_diff(refused_ms) < VERDICT_MS;
-        match self.refused_ms {
+        let goes_on = |testing_ms: u64| now_ms.abs_diff(testing_ms) < LONGEST_TEST_MS;
+        match (self.refused_ms, self.testing_ms) {
             _ if !self.is_open() => Advice::Pass,
-            Some(refused_ms) if holds(refused_ms) => Advice::Refuse,
+            (Some(refused_ms), _) if holds(refused_ms) => Advice::Refuse,
+            // The last word stands while the next one is asked for.
+            (Some(_), Some(testing_ms)) if goes_on(testing_ms) => Advice::Refuse,
+            (None, Some(testing_ms)) if goes_on(testing_ms) => Advice::Wait,
             _ => Advice::Test,
         }
     }
@@ -133,6 +154,26 @@ mod tests {
             failed(5, 1).tested(10_000, false).advise(1_000),
             Advice::Test
         );
+    }
+
+    #[test]
+    fn a5_one_request_tests_and_the_others_wait_for_its_word() {
+        let testing = failed(5, 1).begins_test(100);
+        assert_eq!(testing.advise(100), Advice::Wait);
+        assert_eq!(testing.failed(150).advise(150), Advice::Wait);
+        assert_eq!(testing.tested(200, false).advise(200), Advice::Refuse);
+        assert_eq!(testing.tested(200, true).advise(200), Advice::Pass);
+        // Whoever made it may be gone.
+        assert_eq!(testing.advise(100 + LONGEST_TEST_MS), Advice::Test);
+    }
+
+    #[test]
+    fn a5_the_last_word_stands_while_the_next_one_is_asked_for() {
+        let refused = failed(5, 1).tested(100, false);
+        let again = refused.begins_test(100 + VERDICT_MS);
+        assert_eq!(again.advise(100 + VERDICT_MS), Advice::Refuse);
+        let late_ms = 100 + VERDICT_MS + LONGEST_TEST_MS;
+        assert_eq!(again.advise(late_ms), Advice::Test);
     }
 
     #[test]

@@ -9,16 +9,21 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use oncegate_core::breaker::{Advice, Breaker};
+use oncegate_core::breaker::{Advice, Breaker, LONGEST_TEST_MS};
 use oncegate_core::policy::Place;
-use worker::{Date, Headers, Method, Response, Result, Socket, Url};
+use worker::{Date, Delay, Headers, Method, Response, Result, Socket, Url};
 
 use crate::shards::within;
 use crate::{log, wire};
 
 /// How long each of the two questions may take, in milliseconds. Somebody waits for the answer.
-const TEST_MS: u64 = 2_000;
+const TEST_MS: u64 = LONGEST_TEST_MS / 2;
+
+/// How often who waits for another request's test looks for its word. A promise of another request's
+/// must not be waited for: it ends with that request.
+const LOOK_AGAIN_MS: u64 = 25;
 
 thread_local! {
     static BREAKERS: RefCell<BTreeMap<String, Breaker>> = const { RefCell::new(BTreeMap::new()) };
@@ -43,19 +48,27 @@ pub(crate) async fn is_unreachable(place: &Place) -> bool {
     let Place::Url(origin) = place else {
         return false;
     };
-    let breaker = BREAKERS.with_borrow(|breakers| breakers.get(origin).copied());
-    match breaker.unwrap_or_default().advise(Date::now().as_millis()) {
-        Advice::Pass => false,
-        Advice::Refuse => true,
-        Advice::Test => {
-            let is_reached = takes_connection(origin).await || answers(origin).await;
-            let now_ms = Date::now().as_millis();
-            change(origin, |breaker| breaker.tested(now_ms, is_reached));
-            let line = log::warn("origin_tested").with("origin", origin);
-            line.with("is_reached", is_reached).write();
-            !is_reached
+    loop {
+        let breaker = BREAKERS.with_borrow(|breakers| breakers.get(origin).copied());
+        match breaker.unwrap_or_default().advise(Date::now().as_millis()) {
+            Advice::Pass => return false,
+            Advice::Refuse => return true,
+            Advice::Test => return !test(origin).await,
+            Advice::Wait => Delay::from(Duration::from_millis(LOOK_AGAIN_MS)).await,
         }
     }
+}
+
+/// Whether the origin can be reached now.
+async fn test(origin: &str) -> bool {
+    let began_ms = Date::now().as_millis();
+    change(origin, |breaker| breaker.begins_test(began_ms));
+    let is_reached = takes_connection(origin).await || answers(origin).await;
+    let now_ms = Date::now().as_millis();
+    change(origin, |breaker| breaker.tested(now_ms, is_reached));
+    let line = log::warn("origin_tested").with("origin", origin);
+    line.with("is_reached", is_reached).write();
+    is_reached
 }
 
 fn change(origin: &str, to: impl FnOnce(Breaker) -> Breaker) {

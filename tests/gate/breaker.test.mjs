@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 
 import { startOrigin } from "../support/origin.mjs";
@@ -59,6 +61,25 @@ test("a5 an origin that takes no connection is unreachable, and nothing is claim
   } finally {
     await origin.start().catch(() => {});
   }
+});
+
+test("a5 a crowd that meets an origin which is gone is one test, and all hear its word", async () => {
+  const tested = async () => (await readFile(join(stack.folder, "gate.log"), "utf8")).split('"origin_tested"').length - 1;
+  // The word of the last test, of whichever test, is over.
+  await until(() => send(), (answer) => answer.says === "executed");
+  await origin.stop();
+  try {
+    await fail();
+    const before = await tested();
+    const crowd = await Promise.all(Array.from({ length: 30 }, () => send()));
+    assert.deepEqual(new Set(crowd.map((answer) => answer.json().code)), new Set(["origin_unreachable"]));
+    await until(tested, (count) => count > before);
+    // One, and another one whenever its word is over before all have arrived.
+    assert.ok((await tested()) - before < crowd.length / 3);
+  } finally {
+    await origin.start();
+  }
+  await until(() => send(), (answer) => answer.says === "executed");
 });
 
 test("a5 an origin that takes connections and breaks them is never called unreachable", async () => {
