@@ -113,6 +113,12 @@ impl Problem {
 /// A new key is advised only where it is safe: elsewhere it could do the same thing twice.
 fn advice_about(code: Code, view: &View) -> &'static str {
     match (code, view.executed) {
+        (Code::KeyReused, Some(true)) if view.generated => {
+            "What this request names was done for another one. The key is in the request itself: a new operation has another one there."
+        }
+        (Code::KeyReused, _) if view.generated => {
+            "Another request for the same thing came first, and nothing is settled yet. Send that one again; this one cannot take its place."
+        }
         (Code::KeyReused, Some(true)) => {
             "The first request was executed. For a new operation, and only for one, use a new key."
         }

@@ -55,7 +55,7 @@ impl Line {
         self.with("attempt", attempt)
     }
 
-    /// What went wrong.
+    /// What went wrong, in somebody else's words.
     pub(crate) fn detail(self, detail: impl Display) -> Self {
         let detail: String = detail.to_string().chars().take(LONGEST_DETAIL).collect();
         self.with("detail", detail)

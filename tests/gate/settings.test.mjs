@@ -35,7 +35,7 @@ async function startWith(settings) {
 const route = (more) => `[{ name = "pay", methods = ["POST"], path = "/pay", origin = "none", ${more} }]`;
 
 for (const [what, settings, reason] of [
-  ["a setting that nobody knows", { ROUTES: route("lease = 1") }, /ROUTES: route 'pay': unknown field `lease`/],
+  ["a setting that nobody knows", { ROUTES: route("lease = 1") }, /ROUTES: route 'pay': unknown field `lease`, expected one of `name`, .*`seal`"/],
   ["times out of order", { wait_ms: 20_001 }, /ROUTES: route 'orders': wait_ms is longer than client_timeout_ms/],
   ["a claim that nobody verifies", { ROUTES: route('bind = { claim = "sub" }') }, /route 'pay': bind is a claim, and nothing verifies tokens: set JWT/],
   ["a key that verifies nothing", { JWT: '{ jwks = { keys = [] }, issuer = "i", audience = "a" }' }, /JWT: jwks has no key for RS256, ES256 or EdDSA/],

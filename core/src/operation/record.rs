@@ -120,6 +120,7 @@ impl Operation {
                 State::Dispatched | State::Released | State::Unknown => None,
             },
             safe_new_key: self.safe_new_key(),
+            generated: self.kind == KeyKind::Generated,
             attempts: self.attempt,
             unsettled: self.unsettled.count(),
             lease_ends_ms: (state == State::Dispatched).then(|| self.lease_ends_ms()),

@@ -192,6 +192,9 @@ pub struct View {
     pub executed: Option<bool>,
     /// Whether a new key is safe (rule I8).
     pub safe_new_key: bool,
+    /// The key is the request's own, such as an order number: no client can choose another one.
+    #[serde(default)]
+    pub generated: bool,
     /// Attempts so far.
     pub attempts: u32,
     /// Attempts without proof.

@@ -145,7 +145,7 @@ impl Code {
             Self::OperationRefused => "The operation was refused",
             Self::OperationUnknown => "There is no such operation",
             Self::OriginUnreachable => "The origin cannot be reached",
-            Self::OutcomeUnknown => "It is not known yet what became of the operation",
+            Self::OutcomeUnknown => "The operation has no final outcome yet",
             Self::PathNotCanonical => "The path is not in its canonical form",
             Self::RequestInvalid => "The call does not say what it must",
             Self::PrincipalMismatch => "The operation is somebody else's",

@@ -42,6 +42,7 @@ fn view(state: State, executed: Option<bool>, safe_new_key: bool) -> View {
         erased: false,
         executed,
         safe_new_key,
+        generated: false,
         attempts: 1,
         unsettled: 0,
         lease_ends_ms: None,
@@ -135,6 +136,27 @@ fn i8_a_new_key_is_advised_only_where_it_is_safe() {
     assert!(advice(Code::KeyReused, &refused).contains("Use a new key"));
     let generated = view(State::Refused, Some(false), false);
     assert!(!advice(Code::OperationRefused, &generated).contains("new key."));
+}
+
+#[test]
+fn i8_who_cannot_choose_the_key_is_not_told_to() {
+    for (state, executed) in [(State::Executed, Some(true)), (State::Unknown, None)] {
+        let generated = View {
+            generated: true,
+            ..view(state, executed, false)
+        };
+        let detail = Problem::about(Code::KeyReused, "op", &generated).detail;
+        assert!(!detail.contains("a new key"), "{detail}");
+        assert!(!detail.contains("another key"), "{detail}");
+    }
+}
+
+#[test]
+fn p1_a_title_fits_every_operation_that_it_is_said_of() {
+    let title = |state| Problem::about(Code::OutcomeUnknown, "op", &view(state, None, false)).title;
+    // Released: nothing has happened, and that is known.
+    assert_eq!(title(State::Released), title(State::Unknown));
+    assert!(!title(State::Released).contains("known"));
 }
 
 #[test]
