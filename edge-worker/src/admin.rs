@@ -93,11 +93,9 @@ async fn resolve(arrived: &Arrived, reference: &str) -> std::result::Result<Aske
     struct Wanted {
         revision: u32,
         outcome: Resolved,
-        actor: String,
-        reason: String,
     }
     let operation = by_reference(reference)?;
-    let wanted: Wanted = read(arrived).await?;
+    let (wanted, word) = read::<Wanted>(arrived).await?;
     Ok(Asked {
         operation,
         question: ToShard::Resolve(Resolve {
@@ -105,25 +103,22 @@ async fn resolve(arrived: &Arrived, reference: &str) -> std::result::Result<Aske
             revision: wanted.revision,
             outcome: wanted.outcome,
         }),
-        word: Some(word(wanted.actor, wanted.reason)?),
+        word: Some(word),
     })
 }
 
 async fn erase(arrived: &Arrived, reference: &str) -> std::result::Result<Asked, Problem> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Wanted {
-        actor: String,
-        reason: String,
-    }
+    struct Nothing {}
     let operation = by_reference(reference)?;
-    let wanted: Wanted = read(arrived).await?;
+    let (Nothing {}, word) = read(arrived).await?;
     Ok(Asked {
         operation,
         question: ToShard::Erase(Erase {
             operation: operation.reference(),
         }),
-        word: Some(word(wanted.actor, wanted.reason)?),
+        word: Some(word),
     })
 }
 
@@ -167,14 +162,11 @@ fn by_reference(reference: &str) -> std::result::Result<Identity, Problem> {
         .ok_or_else(|| invalid(&format!("'{reference}' is no reference of an operation")))
 }
 
-async fn read<T: DeserializeOwned>(arrived: &Arrived) -> std::result::Result<T, Problem> {
-    wanted::read(arrived)
+/// What more a person has to say than who it is and why.
+async fn read<T: DeserializeOwned>(arrived: &Arrived) -> std::result::Result<(T, Word), Problem> {
+    wanted::by_person(arrived)
         .await
         .map_err(|reason| invalid(&reason))
-}
-
-fn word(actor: String, reason: String) -> std::result::Result<Word, Problem> {
-    Word::new(actor, reason).map_err(|reason| invalid(&reason))
 }
 
 fn invalid(reason: &str) -> Problem {

@@ -38,7 +38,6 @@ mod origins;
 mod pace;
 mod protect;
 mod proxy;
-mod random;
 mod refusal;
 mod sealing;
 mod shard;
@@ -48,6 +47,7 @@ mod switch;
 mod tally;
 mod waiters;
 mod wanted;
+mod web_crypto;
 mod wire;
 
 use futures_channel::oneshot;
@@ -61,7 +61,9 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
     let config = match Config::load(&env) {
         Ok(config) => config,
         Err(error) => {
-            log::error("configuration").detail(error).write();
+            // Whole: the fields that there are stand at its end.
+            let reason = error.to_string();
+            log::error("configuration").with("detail", reason).write();
             return cors::open_unconfigured(answer::misconfigured()?, &request, &env);
         }
     };

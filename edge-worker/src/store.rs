@@ -51,8 +51,6 @@ extern "C" {
 pub(crate) type Store = oncegate_store::Store<Rows>;
 /// Bytes that stay in JavaScript.
 pub(crate) type Bytes = ArrayBuffer;
-/// What there is of an operation.
-pub(crate) type Found = oncegate_store::Found<ArrayBuffer>;
 
 /// An object's SQLite.
 pub(crate) struct Rows {

@@ -2,6 +2,7 @@
 
 use js_sys::Uint8Array;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use crate::arrived::Arrived;
 use crate::body;
@@ -15,13 +16,18 @@ pub(crate) struct Word {
     pub(crate) reason: String,
 }
 
-impl Word {
-    /// Checks that neither is left out; the error is a sentence.
-    pub(crate) fn new(actor: String, reason: String) -> Result<Self, String> {
-        if actor.trim().is_empty() || reason.trim().is_empty() {
-            return Err("`actor` and `reason` say who wants it and why".to_owned());
-        }
-        Ok(Self { actor, reason })
+/// Reads what a person wants, and whose word it is; the error is a sentence.
+pub(crate) async fn by_person<T: DeserializeOwned>(arrived: &Arrived) -> Result<(T, Word), String> {
+    let mut said: Map<String, Value> = read(arrived).await?;
+    let named = [said.remove("actor"), said.remove("reason")];
+    let wanted = serde_json::from_value(said.into()).map_err(|error| error.to_string())?;
+    let [actor, reason] = named.map(|name| match name {
+        Some(Value::String(text)) if !text.trim().is_empty() => Some(text),
+        _ => None,
+    });
+    match (actor, reason) {
+        (Some(actor), Some(reason)) => Ok((wanted, Word { actor, reason })),
+        _ => Err("`actor` and `reason` say who wants it and why".to_owned()),
     }
 }
 

@@ -9,7 +9,7 @@ use worker::{Date, Env, Error, Response, ResponseBuilder, Result};
 use super::message::{Set, ToDesk};
 use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::wanted::{self, Word};
+use crate::wanted;
 use crate::{answer, bearer, log, switch, tally};
 
 const JSON: &str = "application/json";
@@ -84,23 +84,20 @@ pub(crate) async fn set_switch(arrived: &Arrived, env: &Env, config: &Config) ->
 struct Wanted {
     mode: Mode,
     route: Option<String>,
-    actor: String,
-    reason: String,
 }
 
 async fn wanted(arrived: &Arrived, config: &Config) -> std::result::Result<Set, String> {
-    let wanted: Wanted = wanted::read(arrived).await?;
+    let (wanted, word) = wanted::by_person::<Wanted>(arrived).await?;
     let unknown = |route: &&String| config.policy.route(Some(route)).is_none();
     if let Some(route) = wanted.route.as_ref().filter(unknown) {
         return Err(format!("there is no route '{route}'"));
     }
-    let Word { actor, reason } = Word::new(wanted.actor, wanted.reason)?;
     Ok(Set {
         route: wanted.route,
         position: Position {
             mode: wanted.mode,
-            actor,
-            reason,
+            actor: word.actor,
+            reason: word.reason,
             since_ms: Date::now().as_millis(),
         },
     })

@@ -7,24 +7,23 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use js_sys::Uint8Array;
 use oncegate_core::header;
-use oncegate_core::operation::{Operation, Resolution};
+use oncegate_core::operation::{NotSettled, Operation, Resolution};
 use oncegate_core::problem::{Code, Problem};
 use oncegate_store::Written;
 use serde_json::{Value, json};
 use worker::{Date, Response, ResponseBuilder, Result};
 
-use super::{Inner, identity};
+use super::Inner;
+use super::row::Found;
 use crate::answer::{self, Answer};
 use crate::message::{Erase, Inspect, Resolve};
-use crate::store::Found;
 use crate::waiters::News;
 
 impl Inner {
     /// Everything that is known of an operation, but for its content, which has to be asked for.
     pub(super) fn inspect(&self, inspect: &Inspect) -> Result<Response> {
         let now_ms = Date::now().as_millis();
-        let operation = identity(&inspect.operation)?;
-        let found = self.store(now_ms)?.find(now_ms, &operation)?;
+        let found = self.find(now_ms, &inspect.operation)?;
         let Some(record) = &found.record else {
             return unknown(&inspect.operation);
         };
@@ -38,59 +37,45 @@ impl Inner {
 
     /// Settles an operation by a person's word.
     pub(super) fn resolve(&self, resolve: &Resolve) -> Result<Response> {
-        let now_ms = Date::now().as_millis();
-        let operation = identity(&resolve.operation)?;
-        let found = self.store(now_ms)?.find(now_ms, &operation)?;
-        let before = found.trouble(now_ms);
-        let Found { record, place, .. } = found;
-        let Some(record) = record else {
-            return unknown(&resolve.operation);
-        };
         let resolution = Resolution {
             revision: resolve.revision,
             outcome: resolve.outcome,
         };
-        let record = match record.resolve(now_ms, resolution) {
-            Ok(record) => record,
-            Err(error) => return answer::turn_away(&error.into(), &resolve.operation),
-        };
-        let seen = seen(now_ms, &resolve.operation, &record);
-        self.keep(
-            now_ms,
-            &operation,
-            (place, before),
-            record,
-            Written::NOTHING,
-        )?;
-        self.waiters.tell(&operation, &News::Record);
-        told(&resolve.operation, &seen)
+        self.change(&resolve.operation, |record, now_ms| {
+            record.resolve(now_ms, resolution).map_err(Problem::from)
+        })
     }
 
     /// Forgets the content of an operation, and keeps that it happened.
     pub(super) fn erase(&self, erase: &Erase) -> Result<Response> {
-        let now_ms = Date::now().as_millis();
-        let operation = identity(&erase.operation)?;
-        let found = self.store(now_ms)?.find(now_ms, &operation)?;
-        let before = found.trouble(now_ms);
-        let Found { record, place, .. } = found;
-        let Some(record) = record else {
-            return unknown(&erase.operation);
-        };
-        let Ok(record) = record.erase(now_ms) else {
+        self.change(&erase.operation, |record, now_ms| {
             let reason = "it is not settled: an attempt may be under way, and needs its content";
-            let problem = Problem::new(Code::ResolutionRefused).because(reason);
-            return answer::turn_away(&problem, &erase.operation);
+            let erased = record.erase(now_ms);
+            erased.map_err(|NotSettled| Problem::new(Code::ResolutionRefused).because(reason))
+        })
+    }
+
+    /// Changes a record by a person's word, unless there is none or the word does not count.
+    fn change(
+        &self,
+        reference: &str,
+        change: impl FnOnce(Operation, u64) -> std::result::Result<Operation, Problem>,
+    ) -> Result<Response> {
+        let now_ms = Date::now().as_millis();
+        let Found { row, record, .. } = self.find(now_ms, reference)?;
+        let Some(record) = record else {
+            return unknown(reference);
         };
-        let seen = seen(now_ms, &erase.operation, &record);
-        self.keep(
-            now_ms,
-            &operation,
-            (place, before),
-            record,
-            Written::NOTHING,
-        )?;
-        self.store(now_ms)?.forget_earlier(&operation)?;
-        told(&erase.operation, &seen)
+        let record = match change(record, now_ms) {
+            Ok(record) => record,
+            Err(problem) => return answer::turn_away(&problem, reference),
+        };
+        let seen = seen(now_ms, reference, &record);
+        self.keep(now_ms, row, record, Written::NOTHING)?;
+        // What was erased must not wait in the older table.
+        self.store(now_ms)?.forget_earlier(&row.operation)?;
+        self.waiters.tell(&row.operation, &News::Record);
+        told(reference, &seen)
     }
 }
 

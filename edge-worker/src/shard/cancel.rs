@@ -3,20 +3,19 @@
 use std::rc::Rc;
 
 use futures_channel::oneshot;
-use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Cancellation, Hearing, Operation, State};
 use oncegate_core::outcome::Outcome;
 use oncegate_core::problem::{Code, Problem};
 use oncegate_store::Written;
 use worker::{Date, Fetcher, Request, Response, ResponseBuilder, Result};
 
-use super::{Inner, identity};
+use super::Inner;
+use super::row::Found;
 use crate::answer::{self, Answer, Mark};
 use crate::errand;
 use crate::log;
 use crate::message::{Cancel, Heard, Reply};
 use crate::shards::within;
-use crate::store::Found;
 use crate::waiters::News;
 use crate::wire;
 
@@ -24,16 +23,11 @@ impl Inner {
     /// Makes a key dead, unless it is too late; says what became of it.
     pub(super) async fn cancel(self: &Rc<Self>, cancel: &Cancel) -> Result<Response> {
         let now_ms = Date::now().as_millis();
-        let operation = identity(&cancel.operation)?;
-        let store = self.store(now_ms)?;
-        let found = store.find(now_ms, &operation)?;
-        if found.is_absent(now_ms)
-            && let Some(problem) = self.turn_away(now_ms, &cancel.scope)?
-        {
-            return answer::turn_away(&problem, &cancel.operation);
-        }
-        let before = found.trouble(now_ms);
-        let Found { record, place, .. } = found;
+        let found = self.find_or_turn_away(now_ms, &cancel.operation, &cancel.scope)?;
+        let Found { row, record, .. } = match found {
+            Ok(found) => found,
+            Err(problem) => return answer::turn_away(&problem, &cancel.operation),
+        };
         let (kind, principal) = (cancel.kind, cancel.principal);
         let cancelled = Operation::cancel(record, now_ms, kind, &cancel.terms, principal);
         let (record, cancellation) = match cancelled {
@@ -42,13 +36,7 @@ impl Inner {
         };
         match cancellation {
             Cancellation::Cancelled => {
-                self.keep(
-                    now_ms,
-                    &operation,
-                    (place, before),
-                    record,
-                    Written::NOTHING,
-                )?;
+                self.keep(now_ms, row, record, Written::NOTHING)?;
             }
             Cancellation::Decided => {}
             Cancellation::Ask(inquiry) => {
@@ -58,7 +46,7 @@ impl Inner {
                     .await;
             }
         }
-        self.cancelled(cancel, &operation)
+        self.cancelled(cancel)
     }
 
     /// Sends a courier to the ledger and waits for it. Answered, lost or late: what counts is in the
@@ -78,9 +66,9 @@ impl Inner {
     }
 
     /// What is said to who wanted to cancel: the operation if it is closed, else that it is open.
-    fn cancelled(&self, cancel: &Cancel, operation: &Identity) -> Result<Response> {
+    fn cancelled(&self, cancel: &Cancel) -> Result<Response> {
         let now_ms = Date::now().as_millis();
-        let record = self.store(now_ms)?.find(now_ms, operation)?.record;
+        let record = self.find(now_ms, &cancel.operation)?.record;
         let mark = Mark::new(&cancel.operation, &cancel.terms);
         let view = match Operation::look(record.as_ref(), now_ms, cancel.principal) {
             Ok(view) => view,
@@ -102,10 +90,7 @@ impl Inner {
     /// Takes what a ledger said to a cancellation, and the answer that it gave with it.
     pub(super) fn hear(&self, heard: &Heard, answer: Option<Answer>) -> Result<Response> {
         let now_ms = Date::now().as_millis();
-        let operation = identity(&heard.operation)?;
-        let found = self.store(now_ms)?.find(now_ms, &operation)?;
-        let before = found.trouble(now_ms);
-        let Found { record, place, .. } = found;
+        let Found { row, record, .. } = self.find(now_ms, &heard.operation)?;
         let hearing = heard.hearing(answer.is_some());
         let closed = Operation::hear(
             record,
@@ -120,8 +105,8 @@ impl Inner {
                 answer: answer.as_ref().filter(|_| keeps_answer),
                 request: None,
             };
-            self.keep(now_ms, &operation, (place, before), record, written)?;
-            self.waiters.tell(&operation, &News::Record);
+            self.keep(now_ms, row, record, written)?;
+            self.waiters.tell(&row.operation, &News::Record);
         }
         Ok(ResponseBuilder::new().empty())
     }

@@ -3,21 +3,22 @@
 use std::rc::Rc;
 
 use futures_channel::oneshot;
-use oncegate_core::operation::{Admission, Operation, Trouble, Turn};
+use oncegate_core::identity::Identity;
+use oncegate_core::operation::{Admission, Operation, Turn};
 use oncegate_core::problem::{Code, Problem};
-use oncegate_store::{Place, Written};
+use oncegate_store::Written;
 use worker::{Date, Error, Request, Response, Result};
 
+use super::Inner;
 use super::dispatch::Attempt;
 use super::request::Sendable;
-use super::{Inner, identity};
+use super::row::{Found, Row};
 use crate::answer::{self, Answer, DISPATCHED, Mark, WAITED};
 use crate::body;
 use crate::errand::{self, Body};
 use crate::jwt::Jwt;
 use crate::message::Claim;
 use crate::shards::within;
-use crate::store::Found;
 use crate::waiters::{News, Room};
 
 /// Who is answered: the request whose attempt it is, or another one.
@@ -33,17 +34,12 @@ impl Inner {
         request: &Request,
         claim: &Claim,
     ) -> Result<Response> {
-        let operation = identity(&claim.operation)?;
         let body = unread_or_read(request, claim).await?;
         let now_ms = Date::now().as_millis();
-        let store = self.store(now_ms)?;
-        let found = store.find(now_ms, &operation)?;
-        let before = found.trouble(now_ms);
-        if found.is_absent(now_ms)
-            && let Some(problem) = self.turn_away(now_ms, &claim.scope)?
-        {
-            return answer::turn_away(&problem, &claim.operation);
-        }
+        let found = match self.find_or_turn_away(now_ms, &claim.operation, &claim.scope)? {
+            Ok(found) => found,
+            Err(problem) => return answer::turn_away(&problem, &claim.operation),
+        };
         let is_open = found
             .record
             .as_ref()
@@ -66,7 +62,7 @@ impl Inner {
                 let started = Started {
                     number,
                     record,
-                    was: (found.place, before),
+                    row: found.row,
                 };
                 let answer = self.start(now_ms, request, body, claim, started)?;
                 match within(claim.client_timeout_ms, answer).await {
@@ -75,10 +71,11 @@ impl Inner {
                 }
             }
             Admission::Wait { lease_ends_ms } => {
-                self.wait(now_ms, claim, &record, lease_ends_ms).await
+                let open = (found.row.operation, &record);
+                self.wait(now_ms, claim, open, lease_ends_ms).await
             }
             Admission::Replay | Admission::Turn(_) => {
-                self.note(now_ms, &operation, before)?;
+                self.note_found(now_ms, found.row)?;
                 let told = Told {
                     record: &record,
                     answer: found.answer.as_ref(),
@@ -101,10 +98,9 @@ impl Inner {
         let Started {
             number,
             record,
-            was,
+            row,
         } = started;
-        let operation = identity(&claim.operation)?;
-        let attempt = Attempt::new(operation, number, &record);
+        let attempt = Attempt::new(row.operation, number, &record);
         // What can fail comes before the write: a row that says "dispatched" must be true.
         let (courier, config) = (self.courier()?, self.config()?);
         // What an earlier configuration of the route has stored stays.
@@ -117,7 +113,7 @@ impl Inner {
             answer: None,
             request: stored.as_ref(),
         };
-        self.keep(now_ms, &operation, was, record, written)?;
+        self.keep(now_ms, row, record, written)?;
         self.dispatch(now_ms, courier, call, attempt)
     }
 
@@ -126,7 +122,7 @@ impl Inner {
         &self,
         now_ms: u64,
         claim: &Claim,
-        record: &Operation,
+        (operation, record): (Identity, &Operation),
         lease_ends_ms: u64,
     ) -> Result<Response> {
         let mark = Mark::new(&claim.operation, record.terms());
@@ -134,7 +130,6 @@ impl Inner {
             per_operation: claim.max_waiters,
             per_shard: self.config()?.limits.waiters,
         };
-        let operation = identity(&claim.operation)?;
         let Some(news) = self.waiters.join(operation, claim.fingerprint, room) else {
             return mark.problem(now_ms, Code::InProgress, &record.view(now_ms));
         };
@@ -150,8 +145,7 @@ impl Inner {
     /// The record's answer for a request that has waited. It never starts an attempt (rule I4).
     fn record_answer(&self, claim: &Claim, asker: Asker) -> Result<Response> {
         let now_ms = Date::now().as_millis();
-        let operation = identity(&claim.operation)?;
-        let Found { record, answer, .. } = self.store(now_ms)?.find(now_ms, &operation)?;
+        let Found { record, answer, .. } = self.find(now_ms, &claim.operation)?;
         let record = record.ok_or_else(|| Error::from("an operation without a record"))?;
         let (_, admission) = Operation::arrive(
             Some(record.clone()),
@@ -174,7 +168,7 @@ impl Inner {
 struct Started {
     number: u32,
     record: Operation,
-    was: (Place, Option<Trouble>),
+    row: Row,
 }
 
 /// What a request is answered from.

@@ -7,12 +7,12 @@ use oncegate_core::proof;
 use oncegate_store::Written;
 use worker::{Date, Error, Result};
 
-use super::{Inner, identity};
+use super::Inner;
+use super::row::Found;
 use crate::answer::Answer;
 use crate::log;
 use crate::message::{Begun, Completed, Completion, Reply};
 use crate::pace;
-use crate::store::Found;
 use crate::waiters::News;
 
 impl Inner {
@@ -23,11 +23,7 @@ impl Inner {
         answer: Option<Answer>,
     ) -> Result<Completed> {
         let now_ms = Date::now().as_millis();
-        let operation = identity(&completion.operation)?;
-        let store = self.store(now_ms)?;
-        let found = store.find(now_ms, &operation)?;
-        let before = found.trouble(now_ms);
-        let Found { record, place, .. } = found;
+        let Found { row, record, .. } = self.find(now_ms, &completion.operation)?;
         let record = record.ok_or_else(|| Error::from("a completion without a record"))?;
         if completion.attempt == record.view(now_ms).attempts {
             let took_ms = now_ms.saturating_sub(record.dispatched_ms());
@@ -47,7 +43,7 @@ impl Inner {
             request: None,
         };
         if settled.changed {
-            self.keep(now_ms, &operation, (place, before), record, written)?;
+            self.keep(now_ms, row, record, written)?;
         }
         if view.state != State::Dispatched {
             let news = match (answer, fingerprint) {
@@ -56,12 +52,12 @@ impl Inner {
                 }
                 _ => News::Record,
             };
-            self.waiters.tell(&operation, &news);
+            self.waiters.tell(&row.operation, &news);
         }
         Ok(Completed {
             view,
             superseded: settled.superseded,
-            rows_written: store.database().take_written(),
+            rows_written: self.store(now_ms)?.database().take_written(),
         })
     }
 }
@@ -70,19 +66,15 @@ impl Inner {
     /// Takes the head of an answer that is passed on (rule P6).
     pub(super) fn begin(&self, head: &Completion) -> Result<Begun> {
         let now_ms = Date::now().as_millis();
-        let operation = identity(&head.operation)?;
-        let found = self.store(now_ms)?.find(now_ms, &operation)?;
-        let before = found.trouble(now_ms);
-        let Found { record, place, .. } = found;
+        let Found { row, record, .. } = self.find(now_ms, &head.operation)?;
         let record = record.ok_or_else(|| Error::from("an answer without a record"))?;
         let (record, streaming) = record.begin_streaming(now_ms, head.settling(false));
         let is_open = record.view(now_ms).state == State::Dispatched;
         if streaming.changed {
-            let written = Written::NOTHING;
-            self.keep(now_ms, &operation, (place, before), record, written)?;
+            self.keep(now_ms, row, record, Written::NOTHING)?;
         }
         if !is_open {
-            self.waiters.tell(&operation, &News::Record);
+            self.waiters.tell(&row.operation, &News::Record);
         }
         Ok(Begun {
             status: streaming.status.as_str().to_owned(),

@@ -102,10 +102,8 @@ impl Inner {
     /// The operation counts as unknown from now on: it goes on the list, and listening goes on.
     fn lease_is_over(&self, attempt: &Attempt) {
         let now_ms = Date::now().as_millis();
-        let noted = self.store(now_ms).and_then(|store| {
-            let found = store.find(now_ms, &attempt.operation)?;
-            self.note(now_ms, &attempt.operation, found.trouble(now_ms))
-        });
+        let found = self.found(now_ms, attempt.operation);
+        let noted = found.and_then(|found| self.note_found(now_ms, found.row));
         if let Err(error) = noted {
             attempt.log("not_listed", error);
         }

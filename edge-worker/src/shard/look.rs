@@ -6,15 +6,14 @@ use oncegate_core::principal::Principal;
 use oncegate_core::problem::Problem;
 use worker::{Date, Response, ResponseBuilder, Result};
 
-use super::{Inner, identity};
+use super::Inner;
 use crate::answer;
 use crate::message::Seen;
 
 impl Inner {
     pub(super) fn look(&self, reference: &str, principal: Option<Principal>) -> Result<Response> {
         let now_ms = Date::now().as_millis();
-        let operation = identity(reference)?;
-        let record = self.store(now_ms)?.find(now_ms, &operation)?.record;
+        let record = self.find(now_ms, reference)?.record;
         let seen = match Operation::look(record.as_ref(), now_ms, principal) {
             Ok(view) => Seen::new(reference.to_owned(), view),
             Err(turn) => return answer::turn_away(&Problem::new(turn.into()), reference),

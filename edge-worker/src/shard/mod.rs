@@ -15,15 +15,14 @@ mod look;
 mod observe;
 mod probe;
 mod request;
+mod row;
 mod settle;
-mod trouble;
 
 pub(crate) use self::request::Sendable;
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
-use oncegate_core::identity::Identity;
 use worker::{
     DurableObject, Env, Error, Fetcher, Request, Response, ResponseBuilder, Result, durable_object,
 };
@@ -51,7 +50,7 @@ struct Inner {
     waiters: Waiters,
     accounts: limits::Accounts,
     alarm: alarm::Alarm,
-    noted: trouble::Noted,
+    noted: row::Noted,
     finishing: settle::Finishing,
     /// Opened at the first call, so that an error is an answer and not a failed start.
     store: std::cell::OnceCell<Store>,
@@ -65,7 +64,7 @@ impl DurableObject for Shard {
             waiters: Waiters::default(),
             accounts: limits::Accounts::default(),
             alarm: alarm::Alarm::default(),
-            noted: trouble::Noted::default(),
+            noted: row::Noted::default(),
             finishing: settle::Finishing::default(),
             store: std::cell::OnceCell::new(),
         }))
@@ -120,10 +119,6 @@ impl Inner {
         let store = store::open(&self.state.storage(), now_ms)?;
         Ok(self.store.get_or_init(|| store))
     }
-}
-
-fn identity(reference: &str) -> Result<Identity> {
-    Identity::parse(reference).ok_or_else(|| Error::from("a message without an operation"))
 }
 
 /// The answer that a completion carries, if it is to be stored.

@@ -4,34 +4,27 @@
 //! stays unknown is anybody's trouble, or kept for longer than a key.
 
 use oncegate_core::operation::{Admission, Operation};
+use oncegate_core::outcome::Status;
 use oncegate_core::problem::Code;
 use oncegate_store::Written;
 use worker::{Date, Error, Result};
 
-use super::{Inner, identity};
+use super::Inner;
+use super::row::Found;
 use crate::answer::{Answer, DISPATCHED, REPLAYED, WAITED};
 use crate::message::{Claim, Completion, Observed, Reply};
-use crate::store::Found;
 
 impl Inner {
     /// Decides about a request, and records what would have been an attempt.
     pub(super) fn observe(&self, claim: &Claim) -> Result<Observed> {
         let now_ms = Date::now().as_millis();
-        let operation = identity(&claim.operation)?;
-        let store = self.store(now_ms)?;
-        let found = store.find(now_ms, &operation)?;
-        if found.is_absent(now_ms)
-            && let Some(problem) = self.turn_away(now_ms, &claim.scope)?
-        {
-            return Ok(Observed {
-                decision: problem.code.as_str().to_owned(),
-                state: None,
-                attempt: None,
-                rows_written: store.database().take_written(),
-            });
-        }
+        let Found { row, record, .. } =
+            match self.find_or_turn_away(now_ms, &claim.operation, &claim.scope)? {
+                Ok(found) => found,
+                Err(problem) => return self.would(now_ms, problem.code.as_str(), None, None),
+            };
         let (record, admission) = Operation::arrive(
-            found.record,
+            record,
             now_ms,
             claim.kind,
             &claim.terms,
@@ -46,29 +39,16 @@ impl Inner {
             Admission::Turn(turn) => (Code::from(turn).as_str(), None),
         };
         if attempt.is_some() {
-            let keep_until_ms = now_ms + record.terms().key_ttl_ms;
-            store.write_until(
-                &operation,
-                found.place,
-                record,
-                Written::NOTHING,
-                keep_until_ms,
-            )?;
+            let ttl_ms = record.terms().key_ttl_ms;
+            self.keep_for(now_ms, row, record, Written::NOTHING, ttl_ms)?;
         }
-        Ok(Observed {
-            decision: decision.to_owned(),
-            state: Some(state.as_str().to_owned()),
-            attempt,
-            rows_written: store.database().take_written(),
-        })
+        self.would(now_ms, decision, Some(state), attempt)
     }
 
     /// Records what came of it.
     pub(super) fn observed(&self, completion: &Completion) -> Result<Observed> {
         let now_ms = Date::now().as_millis();
-        let operation = identity(&completion.operation)?;
-        let store = self.store(now_ms)?;
-        let Found { record, place, .. } = store.find(now_ms, &operation)?;
+        let Found { row, record, .. } = self.find(now_ms, &completion.operation)?;
         let record = record.ok_or_else(|| Error::from("a completion without a record"))?;
         // An answer without a byte: that there is one decides what duplicates would hear.
         let answer = match completion.reply {
@@ -86,14 +66,25 @@ impl Inner {
             request: None,
         };
         if settled.changed {
-            let keep_until_ms = now_ms + record.terms().key_ttl_ms;
-            store.write_until(&operation, place, record, written, keep_until_ms)?;
+            let ttl_ms = record.terms().key_ttl_ms;
+            self.keep_for(now_ms, row, record, written, ttl_ms)?;
         }
+        self.would(now_ms, DISPATCHED, Some(state), Some(completion.attempt))
+    }
+
+    /// What would have been decided.
+    fn would(
+        &self,
+        now_ms: u64,
+        decision: &str,
+        state: Option<Status>,
+        attempt: Option<u32>,
+    ) -> Result<Observed> {
         Ok(Observed {
-            decision: DISPATCHED.to_owned(),
-            state: Some(state.as_str().to_owned()),
-            attempt: Some(completion.attempt),
-            rows_written: store.database().take_written(),
+            decision: decision.to_owned(),
+            state: state.map(|state| state.as_str().to_owned()),
+            attempt,
+            rows_written: self.store(now_ms)?.database().take_written(),
         })
     }
 }

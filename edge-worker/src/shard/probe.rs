@@ -8,11 +8,11 @@ use oncegate_core::proof::Origin;
 use oncegate_store::Written;
 use worker::{Date, Fetcher, Request, Response, ResponseBuilder, Result};
 
-use super::{Inner, identity};
+use super::Inner;
+use super::row::Found;
 use crate::errand;
 use crate::log;
 use crate::message::{Probed, Reply};
-use crate::store::Found;
 use crate::waiters::News;
 use crate::wire;
 
@@ -29,18 +29,14 @@ impl Inner {
     /// Takes what the origin said, if it proves anything.
     pub(super) fn probed(&self, probed: &Probed) -> Result<Response> {
         let now_ms = Date::now().as_millis();
-        let operation = identity(&probed.operation)?;
-        let found = self.store(now_ms)?.find(now_ms, &operation)?;
-        let before = found.trouble(now_ms);
-        let Found { record, place, .. } = found;
+        let Found { row, record, .. } = self.find(now_ms, &probed.operation)?;
         let Some(record) = record else {
             return Ok(ResponseBuilder::new().empty());
         };
         let hearing = probed.hearing(self.said(probed, record.terms())?);
         if let Some((record, _)) = record.answered_probe(now_ms, hearing) {
-            let written = Written::NOTHING;
-            self.keep(now_ms, &operation, (place, before), record, written)?;
-            self.waiters.tell(&operation, &News::Record);
+            self.keep(now_ms, row, record, Written::NOTHING)?;
+            self.waiters.tell(&row.operation, &News::Record);
         }
         Ok(ResponseBuilder::new().empty())
     }

@@ -9,16 +9,16 @@ use std::rc::Rc;
 
 use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Operation, Step, Trouble};
-use oncegate_store::{Attention, Place, Written};
+use oncegate_store::{Attention, Written};
 use worker::{Date, Error, Result};
 
 use super::Inner;
 use super::dispatch::Attempt;
 use super::request::Sendable;
+use super::row::{Found, Row};
 use crate::desk::message::{Heard, Report, ToDesk, Troubled};
 use crate::errand;
 use crate::log;
-use crate::store::Found;
 
 /// How many operations one run sees to.
 const MOST_AT_ONCE: u64 = 40;
@@ -155,7 +155,7 @@ impl Inner {
     fn see_to(self: &Rc<Self>, now_ms: u64, attention: Attention) -> Result<Option<News>> {
         let operation = attention.operation;
         let store = self.store(now_ms)?;
-        let Found { record, place, .. } = store.find(now_ms, &operation)?;
+        let Found { row, record, .. } = self.found(now_ms, operation)?;
         let record = record.filter(|record| !record.is_expired(now_ms));
         let trouble = record.as_ref().and_then(|record| record.trouble(now_ms));
         let step = record
@@ -181,7 +181,7 @@ impl Inner {
             .map_or_else(String::new, |record| record.terms().route.clone());
         // What cannot be done is no reason not to tell of it.
         if let Some(record) = record.filter(|_| acts)
-            && let Err(error) = self.act(now_ms, &operation, (place, trouble), record, step)
+            && let Err(error) = self.act(now_ms, row, record, step)
         {
             log::error("not_settled")
                 .operation(&operation.reference())
@@ -197,15 +197,8 @@ impl Inner {
     }
 
     /// Sends the stored request again, or asks what became of it.
-    fn act(
-        self: &Rc<Self>,
-        now_ms: u64,
-        operation: &Identity,
-        place: (Place, Option<Trouble>),
-        record: Operation,
-        step: Step,
-    ) -> Result<()> {
-        let config = self.config()?;
+    fn act(self: &Rc<Self>, now_ms: u64, row: Row, record: Operation, step: Step) -> Result<()> {
+        let (config, operation) = (self.config()?, &row.operation);
         let Some(stored) = self.store(now_ms)?.request(operation)? else {
             log::error("request_not_stored")
                 .operation(&operation.reference())
@@ -220,7 +213,7 @@ impl Inner {
             };
             let call = errand::again(operation, attempt, &request, &record, &config)?;
             let attempt = Attempt::new(*operation, attempt, &record);
-            self.keep(now_ms, operation, place, record, Written::NOTHING)?;
+            self.keep(now_ms, row, record, Written::NOTHING)?;
             // Nobody waits for it: what counts is in the record.
             drop(self.dispatch(now_ms, self.courier()?, call, attempt)?);
         } else if let Some(inquiry) = record.probe(now_ms)
