@@ -1,0 +1,145 @@
+// The entry `oncegate/form`: a form of the page that is sent once, however often it is sent.
+//
+// Invariant: from the first submit event to its result the form is busy, without losing the keyboard focus
+// and without `disabled`; whatever ends that (a result, an error, the back/forward cache, unbinding) gives
+// the form back as it was.
+
+import { messages } from "oncegate";
+import { follow } from "./pages/follow.js";
+import { beginVisit, endDerived, intentOf, isNamed } from "./pages/form-intent.js";
+import { requestOf, submittersOf, targetOf } from "./pages/form-request.js";
+import { relabel } from "./pages/label.js";
+import { addRegion, askedRegion, say } from "./pages/region.js";
+import { sharedClient } from "./pages/shared.js";
+
+const BINDING = Symbol.for("oncegate.form");
+const LABELS = { en: "Sending …", zh: "正在提交……" };
+
+/** How long the form stays busy while the browser leaves for a redirect, which may turn out to be a download. */
+const LEAVING_MS = 10_000;
+
+export function bindForm(form, options) {
+  form[BINDING] ??= new Binding(form, options);
+  return form[BINDING].unbind;
+}
+
+class Binding {
+  #form;
+  #options;
+  #client;
+  #region;
+  #running;
+  #isFollowing = false;
+  #leaving;
+  #undo = [];
+  #controller = new AbortController();
+
+  constructor(form, options = {}) {
+    this.#form = form;
+    this.#options = options;
+    this.#client = options.client ?? sharedClient();
+    this.#region = askedRegion(form, options.messages);
+    if (!isNamed(form, options)) beginVisit(form, this.#client);
+    const { signal } = this.#controller;
+    form.addEventListener("submit", (event) => this.#submit(event), { signal });
+    form.addEventListener("reset", (event) => event.defaultPrevented || endDerived(form, this.#client), { signal });
+    addEventListener("pageshow", ({ persisted }) => persisted && this.#isFollowing && this.#release(), { signal });
+    this.#client.addEventListener("oncegate", ({ detail }) => this.#progress(detail), { signal });
+  }
+
+  unbind = () => {
+    this.#controller.abort();
+    this.#running = undefined;
+    this.#release();
+    delete this.#form[BINDING];
+  };
+
+  #submit(event) {
+    const { submitter } = event;
+    if (event.defaultPrevented || targetOf(this.#form, submitter).method !== "post") return;
+    event.preventDefault();
+    if (this.#isFollowing) return;
+    const intent = this.#running?.intent ?? intentOf(this.#form, submitter, this.#options);
+    const request = { ...requestOf(this.#form, submitter, this.#options.headers), intent };
+    const begins = !this.#running;
+    const running = begins ? (this.#running = { intent }) : this.#running;
+    const promise = this.#client.submit(request);
+    if (!begins) return;
+    this.#occupy(submitter);
+    promise.then((result) => this.#settle(running, result), (error) => this.#fail(running, error));
+  }
+
+  #progress(detail) {
+    if (!this.#running || detail.intent !== this.#running.intent) return;
+    this.#tell("oncegate:progress", detail);
+  }
+
+  async #settle(running, result) {
+    if (this.#running !== running) return;
+    this.#running = undefined;
+    const isOurs = this.#tell("oncegate:result", result, true);
+    const where = isOurs && isSettled(result) ? await this.#follow(result.response) : undefined;
+    if (where === undefined && (isOurs || this.#region)) this.#say(result.outcome, result);
+    if (where !== "away") this.#release();
+  }
+
+  /** Until it is clear where the answer leads, nobody can send again. */
+  async #follow(response) {
+    this.#isFollowing = true;
+    this.#leaving = setTimeout(() => this.#release(), LEAVING_MS);
+    return follow(response);
+  }
+
+  /** A mistake in the request, which its author must see; nothing was sent. */
+  #fail(running, error) {
+    if (this.#running === running) this.#running = undefined;
+    this.#release();
+    throw error;
+  }
+
+  #occupy(submitter) {
+    const buttons = submittersOf(this.#form);
+    this.#set(this.#form, "aria-busy", "true");
+    for (const button of buttons) this.#set(button, "aria-disabled", "true");
+    const button = submitter ?? buttons[0];
+    const label = this.#labelOf(button);
+    if (button && label) this.#undo.push(relabel(button, label));
+    if (this.#region) this.#say("pending", "pending");
+  }
+
+  #labelOf(button) {
+    const name = "data-oncegate-label";
+    return button?.getAttribute(name) ?? this.#form.getAttribute(name) ?? this.#options.label ?? LABELS[/^zh\b/i.test(this.#lang()) ? "zh" : "en"];
+  }
+
+  #set(element, name, value) {
+    const before = element.getAttribute(name);
+    element.setAttribute(name, value);
+    this.#undo.push(() => (before === null ? element.removeAttribute(name) : element.setAttribute(name, before)));
+  }
+
+  #release() {
+    clearTimeout(this.#leaving);
+    this.#isFollowing = false;
+    for (const undo of this.#undo.splice(0)) undo();
+  }
+
+  #say(outcome, what) {
+    this.#region ??= addRegion(this.#form);
+    say(this.#region, outcome, (this.#options.texts ?? messages)(what, this.#lang()));
+  }
+
+  #lang() {
+    return this.#options.lang ?? this.#form.closest("[lang]")?.getAttribute("lang") ?? "en";
+  }
+
+  /** Whether nobody has taken the event over. */
+  #tell(type, detail, cancelable = false) {
+    return this.#form.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true, cancelable }));
+  }
+}
+
+/** Whether the answer is the last word on what the customer sent. */
+function isSettled({ outcome, changed }) {
+  return outcome === "failed" || (outcome === "done" && !changed);
+}
