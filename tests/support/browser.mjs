@@ -4,6 +4,8 @@ import { createServer, request } from "node:http";
 
 import { chromium } from "playwright-core";
 
+import { listen } from "./ports.mjs";
+
 /** Starts the browser that `cargo xtask test` has found or installed. */
 export function startBrowser() {
   return chromium.launch({
@@ -104,18 +106,4 @@ export async function startLossyProxy(gate) {
     loseNext: (count) => (state.lose = count),
     stop: () => new Promise((resolve) => (server.close(resolve), server.closeAllConnections())),
   };
-}
-
-/** Listens below the range from which outgoing connections take their ports. */
-async function listen(server) {
-  for (let tries = 0; tries < 50; tries += 1) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000);
-    const listening = await new Promise((resolve) => {
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => resolve(true));
-    });
-    server.removeAllListeners("error");
-    if (listening) return port;
-  }
-  throw new Error("found no free port in 50 tries");
 }

@@ -2,8 +2,7 @@
 
 import http from "node:http";
 
-/** Below the ports that the system lends to outgoing connections, so that a stopped origin finds its port again. */
-const PORTS = { from: 10_000, to: 20_000 };
+import { listen, listenOn } from "./ports.mjs";
 
 /** What an origin answers that knows no better: done. */
 const done = (request, response) => {
@@ -53,26 +52,4 @@ async function bodyOf(incoming) {
   } catch {
     return { body: Buffer.concat(chunks), whole: false };
   }
-}
-
-async function listen(server) {
-  for (;;) {
-    const port = PORTS.from + Math.floor(Math.random() * (PORTS.to - PORTS.from));
-    try {
-      await listenOn(server, port);
-      return port;
-    } catch (error) {
-      if (error.code !== "EADDRINUSE") throw error;
-    }
-  }
-}
-
-function listenOn(server, port) {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
 }

@@ -1,58 +1,113 @@
-//! Chromium for the browser tests.
+//! The browsers of the tests. Invariant: a path that is handed out is a file; on Debian what is missing is installed
+//! first, all of it at once.
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use crate::process::{ask, run};
+use super::apt;
 use crate::project::Project;
-use crate::ui::Step;
 
-const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-const BY_HAND: &str = "install Chromium (Debian: `apt-get install chromium`)";
-
-/// The path of a Chromium; on Debian it is installed when it is missing and this user may.
-pub(crate) fn chromium(project: &Project) -> Result<PathBuf> {
-    if let Some(found) = find() {
-        return Ok(found);
-    }
-    let step = Step::start("installing Chromium for the browser tests");
-    for arguments in [
-        &["update"][..],
-        &["install", "--yes", "--no-install-recommends", "chromium"],
-    ] {
-        let mut command = apt_get()?;
-        command
-            .args(arguments)
-            .env("DEBIAN_FRONTEND", "noninteractive");
-        run(&mut command, &step, &project.log("install-chromium"))
-            .with_context(|| format!("Chromium could not be installed: {BY_HAND}"))?;
-    }
-    step.done();
-    find().with_context(|| format!("Chromium was installed but is not in PATH: {BY_HAND}"))
+/// A program that tests start: the variable that tells them where it is, Debian's package, and its names.
+struct Program {
+    variable: &'static str,
+    package: &'static str,
+    names: &'static [&'static str],
 }
 
-fn find() -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
-    NAMES
+const CHROMIUM: Program = Program {
+    variable: "ONCEGATE_CHROMIUM",
+    package: "chromium",
+    names: &["chromium", "chromium-browser", "google-chrome"],
+};
+
+/// Three engines. Firefox needs no driver, since it speaks WebDriver BiDi itself; WebKit's browser needs a display.
+const ENGINES: [Program; 6] = [
+    CHROMIUM,
+    Program {
+        variable: "ONCEGATE_CHROMEDRIVER",
+        package: "chromium-driver",
+        names: &["chromedriver"],
+    },
+    Program {
+        variable: "ONCEGATE_FIREFOX",
+        package: "firefox-esr",
+        names: &["firefox-esr", "firefox"],
+    },
+    Program {
+        variable: "ONCEGATE_WEBKIT_DRIVER",
+        package: "webkit2gtk-driver",
+        names: &["WebKitWebDriver"],
+    },
+    Program {
+        variable: "ONCEGATE_WEBKIT",
+        package: "webkit2gtk-driver",
+        names: &["MiniBrowser"],
+    },
+    Program {
+        variable: "ONCEGATE_XVFB",
+        package: "xvfb",
+        names: &["Xvfb"],
+    },
+];
+
+/// Where a browser lies that is in no search path.
+const WEBKIT_FOLDERS: [&str; 2] = ["webkit2gtk-4.1", "webkit2gtk-4.0"];
+
+/// A variable for the tests and what it says.
+pub(crate) type Found = (&'static str, PathBuf);
+
+/// Chromium alone.
+pub(crate) fn chromium(project: &Project) -> Result<Vec<Found>> {
+    all(project, &[CHROMIUM])
+}
+
+/// Chromium, Firefox and WebKit, with what drives them.
+pub(crate) fn engines(project: &Project) -> Result<Vec<Found>> {
+    all(project, &ENGINES)
+}
+
+fn all(project: &Project, programs: &[Program]) -> Result<Vec<Found>> {
+    let mut missing: Vec<_> = absent(programs).map(|program| program.package).collect();
+    missing.dedup();
+    if !missing.is_empty() {
+        apt::install(project, "the browser tests need a browser", &missing)?;
+    }
+    if let Some(program) = absent(programs).next() {
+        bail!(
+            "{} was installed but is not found: put it into PATH",
+            program.names[0]
+        );
+    }
+    Ok(programs
         .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
-        .find(|path| path.is_file())
+        .filter_map(|program| Some((program.variable, program.find()?)))
+        .collect())
 }
 
-fn apt_get() -> Result<Command> {
-    if ask(Command::new("apt-get").arg("--version")).is_none() {
-        bail!("the browser tests need Chromium: {BY_HAND}");
+fn absent(programs: &[Program]) -> impl Iterator<Item = &Program> {
+    programs.iter().filter(|program| program.find().is_none())
+}
+
+impl Program {
+    fn find(&self) -> Option<PathBuf> {
+        let folders = folders();
+        self.names
+            .iter()
+            .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
+            .find(|path| path.is_file())
     }
-    if ask(Command::new("id").arg("-u")).as_deref() == Some("0") {
-        return Ok(Command::new("apt-get"));
+}
+
+/// The search path, and the folders in which distributions put WebKit's browser.
+fn folders() -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let libraries = Path::new("/usr/lib").read_dir().into_iter().flatten();
+    let libraries = libraries.filter_map(|entry| Some(entry.ok()?.path()));
+    let more = ["/usr/libexec", "/usr/lib64", "/usr/lib"].map(PathBuf::from);
+    for library in libraries.chain(more) {
+        folders.extend(WEBKIT_FOLDERS.map(|name| library.join(name)));
     }
-    if ask(Command::new("sudo").args(["-n", "true"])).is_none() {
-        bail!("the browser tests need Chromium and this user may not install it: {BY_HAND}");
-    }
-    let mut command = Command::new("sudo");
-    command.args(["-n", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
-    Ok(command)
+    folders
 }

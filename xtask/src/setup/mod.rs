@@ -1,6 +1,7 @@
 //! Set-up: what the build and the tests need and the machine does not have yet. Invariant: a tool's folder exists only
 //! when the tool is complete, so that a run which was cut off leaves nothing that a later one trusts.
 
+mod apt;
 mod browser;
 mod cargo_tools;
 mod lockfile;
@@ -16,7 +17,7 @@ use anyhow::{Context, Result};
 
 use crate::project::Project;
 
-pub(crate) use browser::chromium;
+pub(crate) use browser::{Found, chromium, engines};
 pub(crate) use rust::nightly_version;
 
 /// Everything that a build may call, complete and in the right version.

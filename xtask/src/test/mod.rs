@@ -14,7 +14,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::project::Project;
-use crate::setup::Tools;
+use crate::setup::{Tools, chromium, engines};
 use crate::ui::{say, seconds};
 use tally::Tally;
 
@@ -49,6 +49,8 @@ pub(crate) enum Part {
     Gate,
     /// The page in Chromium
     Browser,
+    /// Payments in Chromium, Firefox and WebKit
+    Engines,
     /// The Worker can be deployed
     Deploy,
 }
@@ -123,20 +125,11 @@ impl Part {
             Self::Pure => cargo::pure(project, tools),
             Self::Chain => chain::purchase(project, tools),
             Self::Types => node::types(project, tools),
-            Self::Sdk => node::tests(
-                project,
-                tools,
-                "sdk/tests",
-                Some(crate::setup::chromium(project)?),
-            ),
+            Self::Sdk => node::tests(project, tools, "sdk/tests", &chromium(project)?),
             Self::Workerd => node::workerd(project, tools),
-            Self::Gate => node::tests(project, tools, "tests/gate", None),
-            Self::Browser => node::tests(
-                project,
-                tools,
-                "tests/browser",
-                Some(crate::setup::chromium(project)?),
-            ),
+            Self::Gate => node::tests(project, tools, "tests/gate", &[]),
+            Self::Browser => node::tests(project, tools, "tests/browser", &chromium(project)?),
+            Self::Engines => node::tests(project, tools, "tests/engines", &engines(project)?),
             Self::Deploy => chain::deploy(project, tools),
         }
     }

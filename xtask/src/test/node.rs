@@ -9,7 +9,7 @@ use super::cargo::{count, succeed};
 use super::tally::Tally;
 use crate::build;
 use crate::project::Project;
-use crate::setup::Tools;
+use crate::setup::{Found, Tools};
 use crate::stack::offline;
 
 /// All tests of a folder, one file after the other: each starts a stack of its own.
@@ -17,7 +17,7 @@ pub(super) fn tests(
     project: &Project,
     tools: &Tools,
     folder: &str,
-    browser: Option<PathBuf>,
+    programs: &[Found],
 ) -> Result<Tally> {
     build::all(project, tools)?;
     let mut node = tools.node();
@@ -25,9 +25,7 @@ pub(super) fn tests(
         .args(test_files(&project.path(folder))?);
     node.current_dir(project.root())
         .env("ONCEGATE_XTASK", std::env::current_exe()?);
-    if let Some(browser) = browser {
-        node.env("ONCEGATE_CHROMIUM", browser);
-    }
+    node.envs(programs.iter().map(|(variable, path)| (variable, path)));
     count(&mut node)
 }
 

@@ -1,0 +1,41 @@
+// Firefox, which speaks WebDriver BiDi itself. One browser serves a file's tests; each customer is a user context: own storage, own cookies.
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+
+import { openBidi, openTab } from "./bidi.mjs";
+import { crash, endGroup, program, says, startGroup } from "./processes.mjs";
+
+export const firefox = {
+  name: "firefox",
+
+  async start(folder) {
+    const profile = join(folder, "profile");
+    await mkdir(profile);
+    const args = ["-headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"];
+    const group = await startGroup("firefox", program("ONCEGATE_FIREFOX"), args, folder);
+    const [, url] = await says(group, /WebDriver BiDi listening on (ws:\S+)/);
+    const bidi = await openBidi(`${url}/session`);
+    return {
+      customer: () => newCustomer(bidi, group),
+      async stop() {
+        bidi.close();
+        await endGroup(group);
+      },
+    };
+  },
+};
+
+async function newCustomer(bidi, group) {
+  const { userContext } = await bidi.send("browser.createUserContext", {});
+  const network = (offline) => (offline ? { type: "offline" } : null);
+  return {
+    first: () => openTab(bidi, userContext, "tab"),
+    tab: () => openTab(bidi, userContext, "tab"),
+    window: () => openTab(bidi, userContext, "window"),
+    close: () => bidi.send("browser.removeUserContext", { userContext }),
+    crash: () => crash(group, /-contentproc .*\btab\b/),
+    offline: ({ driver }, yes) =>
+      bidi.send("emulation.setNetworkConditions", { contexts: [driver.context], networkConditions: network(yes) }),
+  };
+}

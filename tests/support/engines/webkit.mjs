@@ -1,0 +1,39 @@
+// WebKit (GTK), driven by WebKitWebDriver, on a display of its own: without one a session request hangs for ever.
+
+import { freePort } from "../ports.mjs";
+import { crash, endGroup, program, says, startGroup } from "./processes.mjs";
+import { openSession, ready } from "./webdriver.mjs";
+
+export const webkit = {
+  name: "webkit",
+
+  async start(folder) {
+    const display = await startGroup("xvfb", program("ONCEGATE_XVFB"),
+      ["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"], folder);
+    const [, number] = await says(display, /^(\d+)\n/m);
+    const port = await freePort();
+    const group = await startGroup("webkit", program("ONCEGATE_WEBKIT_DRIVER"), [`--port=${port}`], folder,
+      { DISPLAY: `:${number}` });
+    const driver = `http://127.0.0.1:${port}`;
+    await ready(driver);
+    return {
+      customer: () => newCustomer(driver, group),
+      async stop() {
+        await endGroup(group);
+        await endGroup(display);
+      },
+    };
+  },
+};
+
+async function newCustomer(driver, group) {
+  const options = { binary: program("ONCEGATE_WEBKIT"), args: ["--automation"] };
+  const session = await openSession(driver, { browserName: "MiniBrowser", "webkitgtk:browserOptions": options });
+  return {
+    first: () => session.first(),
+    tab: () => session.another("tab"),
+    window: () => session.another("window"),
+    close: () => session.close(),
+    crash: () => crash(group, /WebKitWebProcess/),
+  };
+}
