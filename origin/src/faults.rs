@@ -22,7 +22,7 @@ use crate::http::{Context, Reply, Signed, body_problem};
 use crate::ledger::Failure;
 use crate::problem::Problem;
 use crate::server::HangUp;
-use crate::sql::{self, Patience};
+use crate::sql::{self, Dialect, Patience};
 
 /// What goes wrong. Durations are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -73,7 +73,7 @@ impl Queue {
 }
 
 /// The routes that set the switches.
-pub(crate) fn routes(queue: Queue) -> Router<Context> {
+pub(crate) fn routes<DB: Dialect>(queue: Queue) -> Router<Context<DB>> {
     let set = async |State(queue): State<Queue>, body: Bytes| match serde_json::from_slice(&body) {
         Ok(faults) => {
             queue.replace(faults);
@@ -84,12 +84,12 @@ pub(crate) fn routes(queue: Queue) -> Router<Context> {
     let list = async |State(queue): State<Queue>| Json(queue.list());
     Router::new()
         .route("/faults", get(list).put(set).with_state(queue))
-        .route("/shop", delete(clear))
+        .route("/shop", delete(clear::<DB>))
 }
 
 /// The layer that applies them.
-pub(crate) async fn apply(
-    State((queue, context)): State<(Queue, Context)>,
+pub(crate) async fn apply<DB: Dialect>(
+    State((queue, context)): State<(Queue, Context<DB>)>,
     Extension(hang_up): Extension<HangUp>,
     request: Request,
     next: Next,
@@ -132,7 +132,11 @@ pub(crate) async fn apply(
 }
 
 /// The request with its whole body, so that it no longer depends on its connection.
-async fn whole(request: Request, fault: Fault, context: &Context) -> Result<Request, Reply> {
+async fn whole<DB: Dialect>(
+    request: Request,
+    fault: Fault,
+    context: &Context<DB>,
+) -> Result<Request, Reply> {
     let (mut parts, body) = request.into_parts();
     let request = Request::from_parts(parts.clone(), body);
     let body = match Bytes::from_request(request, &()).await {
@@ -148,11 +152,11 @@ async fn whole(request: Request, fault: Fault, context: &Context) -> Result<Requ
     Ok(Request::from_parts(parts, Body::from(body)))
 }
 
-async fn clear(State(context): State<Context>) -> Result<StatusCode, Reply> {
+async fn clear<DB: Dialect>(State(context): State<Context<DB>>) -> Result<StatusCode, Reply> {
     let clear = async {
         let mut transaction = context.database.begin(&mut Patience::default()).await?;
-        sql::shop::clear(&mut transaction).await?;
-        sql::ledger::clear(&mut transaction).await?;
+        sql::shop::clear::<DB>(&mut transaction).await?;
+        sql::ledger::clear::<DB>(&mut transaction).await?;
         transaction.commit().await?;
         Ok(StatusCode::NO_CONTENT)
     };

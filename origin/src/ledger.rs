@@ -24,17 +24,21 @@
 
 use std::error::Error;
 use std::fmt;
-use std::pin::Pin;
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
 
+use oncegate_core::backoff::Backoff;
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::{Key, KeyKind};
 use oncegate_core::ledger::{Decision, Recorded, Row, State, decide, settled};
+use tokio::time::sleep;
 
 use crate::clock::now_ms;
-use crate::sql::{self, Connection, Database, Patience, Transaction};
+use crate::sql::{self, Database, Dialect, Meaning, Patience, Transaction};
 
-/// The future of an effect, which borrows the transaction it runs in.
-pub type EffectFuture<'t> = Pin<Box<dyn Future<Output = Result<Effect, Failure>> + Send + 't>>;
+/// The pauses before a transaction that was given up is tried again.
+const FIRST_PAUSE_MS: u64 = 10;
+const LONGEST_PAUSE_MS: u64 = 250;
 
 /// Who asks for what.
 #[derive(Clone, Debug)]
@@ -109,28 +113,54 @@ pub enum Failure {
 }
 
 /// The ledger over a database.
-#[derive(Clone, Debug)]
-pub struct Ledger(Database);
+#[derive(Debug)]
+pub struct Ledger<DB: Dialect>(Database<DB>);
 
-impl Ledger {
+impl<DB: Dialect> Clone for Ledger<DB> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<DB: Dialect> Ledger<DB> {
     /// A ledger in this database.
-    pub fn new(database: Database) -> Self {
-        Self(database)
+    pub fn new(database: impl Into<Database<DB>>) -> Self {
+        Self(database.into())
     }
 
     /// Runs `effect` if this key allows it, in one transaction with the key's row.
     ///
-    /// `effect` may only act through the connection that it is given: that is what is rolled back.
+    /// `effect` may only act through the connection that it is given: that is what is rolled back. It
+    /// runs again if the database gave up the transaction to let another one through. An error of the
+    /// database ends it: after one, MySQL may have rolled back and would commit each further statement by
+    /// itself.
     ///
     /// # Errors
     ///
     /// [`Failure`] says whether it is sure that nothing was done.
     pub async fn once<F>(&self, call: &Call, effect: F) -> Result<Verdict, Failure>
     where
-        F: for<'t> FnOnce(&'t mut Connection) -> EffectFuture<'t> + Send,
+        F: AsyncFn(&mut DB::Connection) -> Result<Effect, Failure>,
     {
-        let mut patience = Patience::default();
-        let mut transaction = match self.claim(call, &mut patience).await? {
+        let (mut patience, mut again) = (Patience::default(), Again::new());
+        loop {
+            let ended = self.attempt(&mut patience, call, &effect).await;
+            if !again.after::<DB, _>(&ended, &mut patience).await {
+                return ended;
+            }
+        }
+    }
+
+    async fn attempt<F>(
+        &self,
+        patience: &mut Patience,
+        call: &Call,
+        effect: &F,
+    ) -> Result<Verdict, Failure>
+    where
+        F: AsyncFn(&mut DB::Connection) -> Result<Effect, Failure>,
+    {
+        let mut transaction = match self.claim(call, patience).await? {
             Claim::Free(transaction) => transaction,
             Claim::Settled(verdict) => return Ok(verdict),
         };
@@ -140,11 +170,12 @@ impl Ledger {
                 Ok(Verdict::Executed(answer))
             }
             Ok(Effect::Refused(answer)) => {
-                transaction.rollback().await.map_err(unknown)?;
-                self.refuse_within(&mut patience, call, answer).await
+                transaction.rollback().await?;
+                self.refuse_within(patience, call, answer).await
             }
             Err(failure) => {
-                transaction.rollback().await.map_err(unknown)?;
+                // Whether the database hears of it or not: without a commit nothing is done.
+                let _ = transaction.rollback().await;
                 Err(failure)
             }
         }
@@ -167,11 +198,26 @@ impl Ledger {
         call: &Call,
         answer: Answer,
     ) -> Result<Verdict, Failure> {
+        let mut again = Again::new();
+        loop {
+            let ended = self.try_to_refuse(patience, call, &answer).await;
+            if !again.after::<DB, _>(&ended, patience).await {
+                return ended;
+            }
+        }
+    }
+
+    async fn try_to_refuse(
+        &self,
+        patience: &mut Patience,
+        call: &Call,
+        answer: &Answer,
+    ) -> Result<Verdict, Failure> {
         match self.claim(call, patience).await? {
             Claim::Settled(verdict) => Ok(verdict),
             Claim::Free(transaction) => {
-                settle(transaction, call, State::Refused, &answer).await?;
-                Ok(Verdict::Refused(answer))
+                settle(transaction, call, State::Refused, answer).await?;
+                Ok(Verdict::Refused(answer.clone()))
             }
         }
     }
@@ -182,8 +228,8 @@ impl Ledger {
     ///
     /// The database cannot be read.
     pub async fn probe(&self, call: &Call) -> Result<Option<State>, Failure> {
-        let mut reader = self.0.readers().acquire().await.map_err(unknown)?;
-        let rows = sql::ledger::rows(&mut reader, call)
+        let mut reader = self.0.read().await.map_err(unknown)?;
+        let rows = sql::ledger::rows::<DB>(&mut reader, call)
             .await
             .map_err(unknown)?;
         Ok(settled(&rows, &call.fingerprint).map(|row| row.state))
@@ -196,19 +242,33 @@ impl Ledger {
     ///
     /// [`Failure`]: an effect is still possible.
     pub async fn cancel(&self, call: &Call) -> Result<Verdict, Failure> {
-        let (mut transaction, rows) = self.hold(call, &mut Patience::default()).await?;
+        let (mut patience, mut again) = (Patience::default(), Again::new());
+        loop {
+            let ended = self.try_to_cancel(&mut patience, call).await;
+            if !again.after::<DB, _>(&ended, &mut patience).await {
+                return ended;
+            }
+        }
+    }
+
+    async fn try_to_cancel(
+        &self,
+        patience: &mut Patience,
+        call: &Call,
+    ) -> Result<Verdict, Failure> {
+        let (mut transaction, rows) = self.hold(call, patience).await?;
         if let Some(row) = settled(&rows, &call.fingerprint) {
             return Ok(match row.speaks_for(&call.fingerprint) {
                 true => row.into(),
                 false => Verdict::OtherFingerprint(row.recorded()),
             });
         }
-        sql::ledger::settle(&mut transaction, call, State::Cancelled, None).await?;
-        transaction.commit().await.map_err(unknown)?;
+        sql::ledger::settle::<DB>(&mut transaction, call, State::Cancelled, None).await?;
+        commit(transaction).await?;
         Ok(Verdict::Cancelled)
     }
 
-    async fn claim(&self, call: &Call, patience: &mut Patience) -> Result<Claim, Failure> {
+    async fn claim(&self, call: &Call, patience: &mut Patience) -> Result<Claim<DB>, Failure> {
         let (transaction, rows) = self.hold(call, patience).await?;
         Ok(match decide(&rows, &call.fingerprint, call.kind) {
             Decision::Answer(row) => Claim::Settled(row.into()),
@@ -224,37 +284,79 @@ impl Ledger {
         &self,
         call: &Call,
         patience: &mut Patience,
-    ) -> Result<(Transaction, Vec<Row<Answer>>), Failure> {
+    ) -> Result<(Transaction<DB>, Vec<Row<Answer>>), Failure> {
         let mut transaction = self.0.begin(patience).await.map_err(Failure::NotExecuted)?;
-        sql::ledger::claim(&mut transaction, call, now_ms())
-            .await
-            .map_err(held)?;
-        let rows = sql::ledger::rows(&mut transaction, call).await?;
+        let claim = sql::ledger::claim::<DB>(&mut transaction, call, now_ms());
+        match patience.wait(claim).await {
+            Some(claimed) => claimed.map_err(held::<DB>)?,
+            None => return Err(Failure::InProgress),
+        }
+        let rows = sql::ledger::rows::<DB>(&mut transaction, call).await?;
         Ok((transaction, rows))
     }
 }
 
-enum Claim {
-    Free(Transaction),
+/// Tries again what the database gave up to let another transaction through, as long as there is
+/// patience, and after a pause: those that met must not meet again.
+#[derive(Debug)]
+struct Again(Backoff);
+
+impl Again {
+    fn new() -> Self {
+        // It spreads the pauses of those that met; nothing secret is drawn from it.
+        let seed = RandomState::new().hash_one(now_ms());
+        Self(Backoff::new(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, seed))
+    }
+
+    /// Whether to try again, after the pause.
+    async fn after<DB: Dialect, T>(
+        &mut self,
+        ended: &Result<T, Failure>,
+        patience: &mut Patience,
+    ) -> bool {
+        let Err(Failure::NotExecuted(cause)) = ended else {
+            return false;
+        };
+        let victim = cause
+            .downcast_ref()
+            .is_some_and(|error| DB::meaning(error) == Meaning::Victim);
+        let pause = Duration::from_millis(self.0.next().unwrap_or(LONGEST_PAUSE_MS));
+        victim && patience.wait(sleep(pause)).await.is_some()
+    }
+}
+
+enum Claim<DB: Dialect> {
+    Free(Transaction<DB>),
     Settled(Verdict),
 }
 
-async fn settle(
-    mut transaction: Transaction,
+async fn settle<DB: Dialect>(
+    mut transaction: Transaction<DB>,
     call: &Call,
     state: State,
     answer: &Answer,
 ) -> Result<(), Failure> {
-    sql::ledger::settle(&mut transaction, call, state, Some(answer)).await?;
-    // A commit that reports an error may have reached the disk all the same.
-    transaction.commit().await.map_err(unknown)
+    sql::ledger::settle::<DB>(&mut transaction, call, state, Some(answer)).await?;
+    commit(transaction).await
+}
+
+/// A commit that reports an error may have reached the disk all the same, unless the database says
+/// that it was given up.
+async fn commit<DB: Dialect>(transaction: Transaction<DB>) -> Result<(), Failure> {
+    transaction
+        .commit()
+        .await
+        .map_err(|error| match DB::meaning(&error) {
+            Meaning::Victim => Failure::NotExecuted(error.into()),
+            _ => unknown(error),
+        })
 }
 
 /// Why the key could not be claimed. Whoever waited for its row in vain knows that another attempt is
 /// at work on this very operation. SQLite locks the whole file when a transaction begins, so there
 /// nobody waits any more at this point; a database that locks rows makes its duplicates wait here.
-fn held(error: sqlx::Error) -> Failure {
-    match sql::is_busy(&error) {
+fn held<DB: Dialect>(error: sqlx::Error) -> Failure {
+    match sql::is_busy::<DB>(&error) {
         true => Failure::InProgress,
         false => error.into(),
     }
@@ -280,7 +382,8 @@ impl From<&Row<Answer>> for Verdict {
 /// before, outside the ledger, and *not executed* would be a lie about the operation.
 impl From<sqlx::Error> for Failure {
     fn from(error: sqlx::Error) -> Self {
-        if sql::is_unique_violation(&error) {
+        let violates = error.as_database_error();
+        if violates.is_some_and(|error| error.is_unique_violation()) {
             Self::Unknown(error.into())
         } else {
             Self::NotExecuted(error.into())
@@ -304,8 +407,8 @@ impl Error for Failure {}
 mod tests {
     use std::time::Duration;
 
-    use sqlx::ConnectOptions;
     use sqlx::sqlite::SqliteConnectOptions;
+    use sqlx::{ConnectOptions, Sqlite};
     use tempfile::TempDir;
 
     use super::*;
@@ -316,7 +419,7 @@ mod tests {
         let directory = TempDir::new().unwrap();
         let file = directory.path().join("shop.sqlite");
         let url = format!("sqlite:{}", file.display());
-        let database = Database::open(&url).await.unwrap();
+        let database = Database::<Sqlite>::open(&url).await.unwrap();
         let _held = database.begin(&mut Patience::default()).await.unwrap();
         let options = SqliteConnectOptions::new()
             .filename(file)
@@ -327,7 +430,8 @@ mod tests {
             fingerprint: Fingerprint::parse(&"a".repeat(64)).unwrap(),
             kind: KeyKind::Client,
         };
-        let error = sql::ledger::claim(&mut other, &call, 0).await.unwrap_err();
-        assert!(matches!(held(error), Failure::InProgress));
+        let claim = sql::ledger::claim::<Sqlite>(&mut other, &call, 0);
+        let error = claim.await.unwrap_err();
+        assert!(matches!(held::<Sqlite>(error), Failure::InProgress));
     }
 }

@@ -30,8 +30,8 @@ struct Serve {
     /// Where to listen; port 0 takes any free port.
     #[arg(long, default_value = "127.0.0.1:8788")]
     listen: SocketAddr,
-    /// The database, created if there is none.
-    #[arg(long, value_name = "sqlite:PATH")]
+    /// The database: sqlite:PATH (the file is created), mysql://USER@HOST/NAME or postgres://USER@HOST/NAME.
+    #[arg(long, value_name = "URL")]
     database: String,
     /// The secrets the gate signs with: name=secret[,name2=secret2].
     #[arg(long, env = "ONCEGATE_SIGNING_SECRETS", hide_env_values = true)]

@@ -5,9 +5,12 @@
 //! they get [`GRACE`] to end; what is still open then is dropped with the process, and the database
 //! rolls its transaction back.
 
+use std::error::Error;
+use std::fmt;
 use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +22,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use oncegate_core::signature::Secrets;
+use sqlx::{MySql, Postgres, Sqlite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -27,7 +31,7 @@ use tokio_util::task::TaskTracker;
 use crate::http::{self, Context};
 use crate::ledger::Ledger;
 use crate::log::log;
-use crate::sql::Database;
+use crate::sql::{Database, Dialect};
 
 /// How long open calls may go on after a shutdown began.
 pub const GRACE: Duration = Duration::from_secs(1);
@@ -45,7 +49,7 @@ const IDLE: Duration = Duration::from_secs(120);
 pub struct Config {
     /// Where to listen. Port 0 takes any free one.
     pub listen: SocketAddr,
-    /// `sqlite:<path>`
+    /// `sqlite:<path>`, `mysql://…` or `postgres://…`
     pub database: String,
     /// The secrets that the gate signs with.
     pub secrets: Secrets,
@@ -57,7 +61,7 @@ pub struct Config {
 #[derive(Debug)]
 pub struct Origin {
     listener: TcpListener,
-    database: Database,
+    closing: Closing,
     router: Router,
     tasks: TaskTracker,
 }
@@ -69,11 +73,16 @@ impl Origin {
     ///
     /// The database cannot be opened, or the address cannot be listened on.
     pub async fn bind(config: Config) -> io::Result<Self> {
-        let database = Database::open(&config.database).await.map_err(|error| {
-            io::Error::other(format!(
-                "cannot open the database {}: {error}",
-                config.database
-            ))
+        let tasks = TaskTracker::new();
+        let opened = match scheme(&config.database) {
+            "sqlite" => open::<Sqlite>(&config, &tasks).await,
+            "mysql" | "mariadb" => open::<MySql>(&config, &tasks).await,
+            "postgres" | "postgresql" => open::<Postgres>(&config, &tasks).await,
+            _ => Err("its URL begins with sqlite:, mysql:// or postgres://".into()),
+        };
+        let (closing, router) = opened.map_err(|error| {
+            let place = without_password(&config.database);
+            io::Error::other(format!("cannot open the database {place}: {error}"))
         })?;
         let listener = TcpListener::bind(config.listen).await.map_err(|error| {
             io::Error::new(
@@ -81,19 +90,9 @@ impl Origin {
                 format!("cannot listen on {}: {error}", config.listen),
             )
         })?;
-        let tasks = TaskTracker::new();
-        let router = http::router(
-            Context {
-                ledger: Ledger::new(database.clone()),
-                database: database.clone(),
-                secrets: Arc::new(config.secrets),
-                tasks: tasks.clone(),
-            },
-            config.faults,
-        );
         Ok(Self {
             listener,
-            database,
+            closing,
             router,
             tasks,
         })
@@ -119,8 +118,50 @@ impl Origin {
         self.tasks.close();
         // Whatever does not end in time ends with the process.
         let _ = timeout(GRACE, self.tasks.wait()).await;
-        let _ = timeout(GRACE / 2, self.database.close()).await;
+        let _ = timeout(GRACE / 2, self.closing.0).await;
     }
+}
+
+/// Waits for open transactions and closes the database, whichever it is.
+struct Closing(Pin<Box<dyn Future<Output = ()> + Send>>);
+
+impl fmt::Debug for Closing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Closing")
+    }
+}
+
+async fn open<DB: Dialect>(
+    config: &Config,
+    tasks: &TaskTracker,
+) -> Result<(Closing, Router), Box<dyn Error + Send + Sync>> {
+    let database = Database::<DB>::open(&config.database).await?;
+    database.migrate_shop().await?;
+    let context = Context {
+        ledger: Ledger::new(database.clone()),
+        database: database.clone(),
+        secrets: Arc::new(config.secrets.clone()),
+        tasks: tasks.clone(),
+    };
+    let router = http::router(context, config.faults);
+    Ok((
+        Closing(Box::pin(async move { database.close().await })),
+        router,
+    ))
+}
+
+fn scheme(url: &str) -> &str {
+    url.split(':').next().unwrap_or_default()
+}
+
+/// The URL as it may be shown.
+fn without_password(url: &str) -> String {
+    let parts = url.split_once("://").and_then(|(scheme, rest)| {
+        let (login, place) = rest.rsplit_once('@')?;
+        let user = login.split(':').next().unwrap_or_default();
+        Some(format!("{scheme}://{user}@{place}"))
+    });
+    parts.unwrap_or_else(|| url.to_owned())
 }
 
 /// Closes the connection that a request came on, without another byte.

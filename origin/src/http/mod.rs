@@ -31,45 +31,55 @@ use crate::ledger::{Effect, Failure, Ledger, Verdict};
 use crate::log::log;
 use crate::problem::Problem;
 use crate::shop::{self, Order, Product, Shown};
-use crate::sql::{self, Database};
+use crate::sql::{self, Database, Dialect};
 
 /// The largest body of a request. An order with the longest cart has about 2 KB.
 const MAX_BODY: usize = 64 * 1024;
 
 /// What handlers share.
-#[derive(Clone)]
-pub(crate) struct Context {
-    pub(crate) database: Database,
-    pub(crate) ledger: Ledger,
+pub(crate) struct Context<DB: Dialect> {
+    pub(crate) database: Database<DB>,
+    pub(crate) ledger: Ledger<DB>,
     pub(crate) secrets: Arc<Secrets>,
     pub(crate) tasks: TaskTracker,
 }
 
+impl<DB: Dialect> Clone for Context<DB> {
+    fn clone(&self) -> Self {
+        Self {
+            database: self.database.clone(),
+            ledger: self.ledger.clone(),
+            secrets: self.secrets.clone(),
+            tasks: self.tasks.clone(),
+        }
+    }
+}
+
 /// The whole origin.
-pub(crate) fn router(context: Context, with_faults: bool) -> Router {
-    let mut orders = post(place_order).get(list_orders);
+pub(crate) fn router<DB: Dialect>(context: Context<DB>, with_faults: bool) -> Router {
+    let mut orders = post(place_order::<DB>).get(list_orders::<DB>);
     let mut router = Router::new();
     if with_faults {
         let queue = faults::Queue::default();
         let state = (queue.clone(), context.clone());
-        orders = orders.layer(middleware::from_fn_with_state(state, faults::apply));
+        orders = orders.layer(middleware::from_fn_with_state(state, faults::apply::<DB>));
         router = router.merge(faults::routes(queue));
     }
     router
         .route("/orders", orders)
-        .route("/orders/{id}", get(show_order))
-        .route("/catalog", get(catalog))
+        .route("/orders/{id}", get(show_order::<DB>))
+        .route("/catalog", get(catalog::<DB>))
         .route("/health", get(health))
-        .route("/.oncegate/ledger/probe", post(probe))
-        .route("/.oncegate/ledger/cancel", post(cancel))
+        .route("/.oncegate/ledger/probe", post(probe::<DB>))
+        .route("/.oncegate/ledger/cancel", post(cancel::<DB>))
         .fallback(not_found)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(context)
 }
 
 /// Places an order, once.
-async fn place_order(
-    State(context): State<Context>,
+async fn place_order<DB: Dialect>(
+    State(context): State<Context<DB>>,
     signed: Signed,
     fault: Option<Extension<Fault>>,
     body: Result<Bytes, BytesRejection>,
@@ -84,8 +94,8 @@ async fn place_order(
     let work = tasks.spawn(async move {
         let key = call.key.clone();
         ledger
-            .once(&call, |connection| {
-                Box::pin(place(connection, key, body, fault))
+            .once(&call, async move |connection: &mut DB::Connection| {
+                place::<DB>(connection, &key, &body, fault).await
             })
             .await
     });
@@ -96,13 +106,13 @@ async fn place_order(
 }
 
 /// The effect of an order, and of the fault it met.
-async fn place(
-    connection: &mut sql::Connection,
-    key: Key,
-    body: Bytes,
+async fn place<DB: Dialect>(
+    connection: &mut DB::Connection,
+    key: &Key,
+    body: &[u8],
     fault: Fault,
 ) -> Result<Effect, Failure> {
-    let effect = shop::place(connection, &key, &body, now_ms()).await?;
+    let effect = shop::place::<DB>(connection, key, body, now_ms()).await?;
     match fault {
         Fault::DelayWithin(ms) => tokio::time::sleep(std::time::Duration::from_millis(ms)).await,
         Fault::Fail => return Err(Failure::Unknown("a fault was asked for".into())),
@@ -112,7 +122,10 @@ async fn place(
     Ok(effect)
 }
 
-async fn probe(State(context): State<Context>, signed: Signed) -> Result<Reply, Reply> {
+async fn probe<DB: Dialect>(
+    State(context): State<Context<DB>>,
+    signed: Signed,
+) -> Result<Reply, Reply> {
     let call = signed.question()?;
     let state = context.ledger.probe(&call).await?;
     // Nothing is settled: an attempt may be open, or on its way. Only a cancel can rule that out.
@@ -121,7 +134,10 @@ async fn probe(State(context): State<Context>, signed: Signed) -> Result<Reply, 
     ))
 }
 
-async fn cancel(State(context): State<Context>, signed: Signed) -> Result<Reply, Reply> {
+async fn cancel<DB: Dialect>(
+    State(context): State<Context<DB>>,
+    signed: Signed,
+) -> Result<Reply, Reply> {
     let call = signed.question()?;
     let ledger = context.ledger;
     let work = context
@@ -145,7 +161,7 @@ struct Catalog {
     products: Vec<Product>,
 }
 
-async fn catalog(State(context): State<Context>) -> Result<Json<Catalog>, Reply> {
+async fn catalog<DB: Dialect>(State(context): State<Context<DB>>) -> Result<Json<Catalog>, Reply> {
     let products = sql::shop::products(&context.database)
         .await
         .map_err(unreadable)?;
@@ -165,8 +181,8 @@ struct Filter {
     request_id: Option<String>,
 }
 
-async fn list_orders(
-    State(context): State<Context>,
+async fn list_orders<DB: Dialect>(
+    State(context): State<Context<DB>>,
     Query(filter): Query<Filter>,
 ) -> Result<Json<Orders>, Reply> {
     let orders = sql::shop::orders(&context.database, filter.request_id.as_deref())
@@ -175,8 +191,8 @@ async fn list_orders(
     Ok(Json(Orders { orders }))
 }
 
-async fn show_order(
-    State(context): State<Context>,
+async fn show_order<DB: Dialect>(
+    State(context): State<Context<DB>>,
     Path(id): Path<String>,
 ) -> Result<Response, Reply> {
     let order = sql::shop::order(&context.database, &id)

@@ -13,6 +13,7 @@ use super::{Context, Reply};
 use crate::clock::now_ms;
 use crate::ledger::Call;
 use crate::problem::Problem;
+use crate::sql::Dialect;
 
 /// What the gate asks for, or what is wrong with it. The signature check is the only constructor.
 pub(crate) struct Signed(Result<Call, Problem>);
@@ -30,10 +31,10 @@ impl Signed {
     }
 }
 
-impl FromRequestParts<Context> for Signed {
+impl<DB: Dialect> FromRequestParts<Context<DB>> for Signed {
     type Rejection = Reply;
 
-    async fn from_request_parts(parts: &mut Parts, context: &Context) -> Result<Self, Reply> {
+    async fn from_request_parts(parts: &mut Parts, context: &Context<DB>) -> Result<Self, Reply> {
         let claims = claims(parts)?;
         let signature = single(&parts.headers, header::SIGNATURE)?;
         if signature.is_empty() {

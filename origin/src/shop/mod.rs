@@ -14,7 +14,7 @@ pub use self::order::{Item, Order, Product};
 use self::request::OrderRequest;
 use crate::ledger::{Answer, Effect, Failure};
 use crate::problem::Problem;
-use crate::sql::{self, Connection};
+use crate::sql::{self, Dialect};
 
 pub(crate) const CURRENCY: &str = "EUR";
 
@@ -29,8 +29,8 @@ const DECLINED_CARD: &str = "4000000000000002";
 /// # Errors
 ///
 /// The database failed.
-pub async fn place(
-    connection: &mut Connection,
+pub async fn place<DB: Dialect>(
+    connection: &mut DB::Connection,
     key: &Key,
     body: &[u8],
     now_ms: u64,
@@ -41,17 +41,17 @@ pub async fn place(
     };
     let mut items = Vec::with_capacity(request.cart.len());
     for (index, line) in request.cart.iter().enumerate() {
-        match sql::shop::take_stock(connection, &line.sku, line.quantity).await? {
+        match sql::shop::take_stock::<DB>(connection, &line.sku, line.quantity).await? {
             Some(item) => items.push(item),
-            None => return no_stock(connection, index, &line.sku).await,
+            None => return no_stock::<DB>(connection, index, &line.sku).await,
         }
     }
     let order = Order::new(key.as_str().to_owned(), items, now_ms);
-    sql::shop::insert_order(connection, &order, &request.email).await?;
+    sql::shop::insert_order::<DB>(connection, &order, &request.email).await?;
     if request.card.number() == DECLINED_CARD {
         return Ok(card_declined());
     }
-    sql::shop::insert_payment(connection, &order, request.card.last4()).await?;
+    sql::shop::insert_payment::<DB>(connection, &order, request.card.last4()).await?;
     Ok(Effect::Executed(placed(&order)))
 }
 
@@ -66,8 +66,12 @@ pub fn card_declined() -> Effect {
 }
 
 /// Either there is too little of it, or there is no such thing.
-async fn no_stock(connection: &mut Connection, index: usize, sku: &str) -> Result<Effect, Failure> {
-    let problem = match sql::shop::stock(connection, sku).await? {
+async fn no_stock<DB: Dialect>(
+    connection: &mut DB::Connection,
+    index: usize,
+    sku: &str,
+) -> Result<Effect, Failure> {
+    let problem = match sql::shop::stock::<DB>(connection, sku).await? {
         None => request::invalid(format!("cart[{index}].sku"), "is not in the catalogue"),
         Some(0) => out_of_stock(format!("{sku} is sold out.")),
         Some(stock) => out_of_stock(format!("Only {stock} of {sku} are left.")),

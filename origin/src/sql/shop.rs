@@ -1,198 +1,216 @@
 //! The shop's statements.
 
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Row as _, query};
-
-use super::{Connection, Database};
+use super::{Database, Dialect, Row, Statements};
 use crate::shop::{Item, Order, Product};
 
 const LONGEST_LIST: i64 = 50;
 
 /// Takes goods off the shelf if there are enough: one conditional statement, so that stock cannot
 /// become negative whatever runs at the same time. `None`: too few, or no such article.
-pub(crate) async fn take_stock(
-    connection: &mut Connection,
+pub(crate) async fn take_stock<DB: Dialect>(
+    connection: &mut DB::Connection,
     sku: &str,
     quantity: i64,
 ) -> Result<Option<Item>, sqlx::Error> {
-    let taken = query(
-        "UPDATE products SET stock = stock - ?1 WHERE sku = ?2 AND stock >= ?1
-         RETURNING name, price_cents",
-    )
-    .bind(quantity)
-    .bind(sku)
-    .fetch_optional(connection)
-    .await?;
-    let item = |row: SqliteRow| {
+    let sql = "UPDATE products SET stock = stock - ? WHERE sku = ? AND stock >= ?";
+    let taken = connection
+        .run(sql, &[quantity.into(), sku.into(), quantity.into()])
+        .await?;
+    if taken == 0 {
+        return Ok(None);
+    }
+    let sql = "SELECT name, price_cents FROM products WHERE sku = ?";
+    let row = connection.first(sql, &[sku.into()]).await?;
+    let item = |row: Row<DB>| {
         Ok(Item {
             sku: sku.to_owned(),
-            name: row.try_get("name")?,
+            name: row.get("name")?,
             quantity,
-            price_cents: row.try_get("price_cents")?,
+            price_cents: row.get("price_cents")?,
         })
     };
-    taken.map(item).transpose()
+    row.map(item).transpose()
 }
 
 /// How many are left. `None`: no such article.
-pub(crate) async fn stock(
-    connection: &mut Connection,
+pub(crate) async fn stock<DB: Dialect>(
+    connection: &mut DB::Connection,
     sku: &str,
 ) -> Result<Option<i64>, sqlx::Error> {
-    query("SELECT stock FROM products WHERE sku = ?")
-        .bind(sku)
-        .fetch_optional(connection)
-        .await?
-        .map(|row| row.try_get("stock"))
-        .transpose()
+    let sql = "SELECT stock FROM products WHERE sku = ?";
+    let row = connection.first(sql, &[sku.into()]).await?;
+    row.map(|row| row.get("stock")).transpose()
 }
 
-pub(crate) async fn insert_order(
-    connection: &mut Connection,
+pub(crate) async fn insert_order<DB: Dialect>(
+    connection: &mut DB::Connection,
     order: &Order,
     email: &str,
 ) -> Result<(), sqlx::Error> {
-    query(
-        "INSERT INTO orders (id, request_id, email, total_cents, currency, created_at)
-         VALUES (?, ?, ?, ?, ?, ?)",
-    )
-    .bind(&order.id)
-    .bind(&order.request_id)
-    .bind(email)
-    .bind(order.total_cents)
-    .bind(&order.currency)
-    .bind(order.created_at)
-    .execute(&mut *connection)
-    .await?;
-    for (line, item) in (0_i64..).zip(&order.items) {
-        query(
-            "INSERT INTO order_items (order_id, line, sku, name, quantity, price_cents)
+    connection
+        .run(
+            "INSERT INTO orders (id, request_id, email, total_cents, currency, created_at)
              VALUES (?, ?, ?, ?, ?, ?)",
+            &[
+                (&order.id).into(),
+                (&order.request_id).into(),
+                email.into(),
+                order.total_cents.into(),
+                (&order.currency).into(),
+                order.created_at.into(),
+            ],
         )
-        .bind(&order.id)
-        .bind(line)
-        .bind(&item.sku)
-        .bind(&item.name)
-        .bind(item.quantity)
-        .bind(item.price_cents)
-        .execute(&mut *connection)
         .await?;
+    for (line, item) in (0_i64..).zip(&order.items) {
+        connection
+            .run(
+                "INSERT INTO order_items (order_id, line, sku, name, quantity, price_cents)
+                 VALUES (?, ?, ?, ?, ?, ?)",
+                &[
+                    (&order.id).into(),
+                    line.into(),
+                    (&item.sku).into(),
+                    (&item.name).into(),
+                    item.quantity.into(),
+                    item.price_cents.into(),
+                ],
+            )
+            .await?;
     }
     Ok(())
 }
 
-pub(crate) async fn insert_payment(
-    connection: &mut Connection,
+pub(crate) async fn insert_payment<DB: Dialect>(
+    connection: &mut DB::Connection,
     order: &Order,
     card_last4: &str,
 ) -> Result<(), sqlx::Error> {
-    query(
-        "INSERT INTO payments (id, order_id, amount_cents, currency, card_last4, created_at)
-         VALUES (?, ?, ?, ?, ?, ?)",
-    )
-    .bind(&order.payment_id)
-    .bind(&order.id)
-    .bind(order.total_cents)
-    .bind(&order.currency)
-    .bind(card_last4)
-    .bind(order.created_at)
-    .execute(connection)
-    .await?;
+    connection
+        .run(
+            "INSERT INTO payments (id, order_id, amount_cents, currency, card_last4, created_at)
+             VALUES (?, ?, ?, ?, ?, ?)",
+            &[
+                order.payment_id.as_deref().into(),
+                (&order.id).into(),
+                order.total_cents.into(),
+                (&order.currency).into(),
+                card_last4.into(),
+                order.created_at.into(),
+            ],
+        )
+        .await?;
     Ok(())
 }
 
-pub(crate) async fn products(database: &Database) -> Result<Vec<Product>, sqlx::Error> {
-    let product = |row: &SqliteRow| {
+pub(crate) async fn products<DB: Dialect>(
+    database: &Database<DB>,
+) -> Result<Vec<Product>, sqlx::Error> {
+    let product = |row: &Row<DB>| {
         Ok(Product {
-            sku: row.try_get("sku")?,
-            name: row.try_get("name")?,
-            name_zh: row.try_get("name_zh")?,
-            price_cents: row.try_get("price_cents")?,
-            stock: row.try_get("stock")?,
+            sku: row.get("sku")?,
+            name: row.get("name")?,
+            name_zh: row.get("name_zh")?,
+            price_cents: row.get("price_cents")?,
+            stock: row.get("stock")?,
         })
     };
-    query("SELECT sku, name, name_zh, price_cents, stock FROM products ORDER BY rowid")
-        .fetch_all(database.readers())
-        .await?
-        .iter()
-        .map(product)
-        .collect()
+    let sql = "SELECT sku, name, name_zh, price_cents, stock FROM products ORDER BY place";
+    let rows = database.read().await?.all(sql, &[]).await?;
+    rows.iter().map(product).collect()
 }
 
 /// The newest orders, of one key or of all.
-pub(crate) async fn orders(
-    database: &Database,
+pub(crate) async fn orders<DB: Dialect>(
+    database: &Database<DB>,
     request_id: Option<&str>,
 ) -> Result<Vec<Order>, sqlx::Error> {
-    let found = query(
-        "SELECT orders.*, payments.id AS payment_id
-         FROM orders LEFT JOIN payments ON payments.order_id = orders.id
-         WHERE ?1 IS NULL OR request_id = ?1
-         ORDER BY orders.created_at DESC, orders.id DESC LIMIT ?2",
-    )
-    .bind(request_id)
-    .bind(LONGEST_LIST)
-    .fetch_all(database.readers())
-    .await?;
+    let mut connection = database.read().await?;
+    let found = match request_id {
+        Some(request_id) => {
+            connection
+                .all(
+                    "SELECT orders.*, payments.id AS payment_id
+                     FROM orders LEFT JOIN payments ON payments.order_id = orders.id
+                     WHERE request_id = ?",
+                    &[request_id.into()],
+                )
+                .await?
+        }
+        None => {
+            connection
+                .all(
+                    "SELECT orders.*, payments.id AS payment_id
+                     FROM orders LEFT JOIN payments ON payments.order_id = orders.id
+                     ORDER BY orders.created_at DESC, orders.id DESC LIMIT ?",
+                    &[LONGEST_LIST.into()],
+                )
+                .await?
+        }
+    };
     let mut orders = Vec::with_capacity(found.len());
     for row in &found {
-        orders.push(read_order(database, row).await?);
+        orders.push(read_order::<DB>(&mut connection, row).await?);
     }
     Ok(orders)
 }
 
-pub(crate) async fn order(database: &Database, id: &str) -> Result<Option<Order>, sqlx::Error> {
-    let found = query(
-        "SELECT orders.*, payments.id AS payment_id
-         FROM orders LEFT JOIN payments ON payments.order_id = orders.id WHERE orders.id = ?",
-    )
-    .bind(id)
-    .fetch_optional(database.readers())
-    .await?;
+pub(crate) async fn order<DB: Dialect>(
+    database: &Database<DB>,
+    id: &str,
+) -> Result<Option<Order>, sqlx::Error> {
+    let mut connection = database.read().await?;
+    let found = connection
+        .first(
+            "SELECT orders.*, payments.id AS payment_id
+             FROM orders LEFT JOIN payments ON payments.order_id = orders.id
+             WHERE orders.id = ?",
+            &[id.into()],
+        )
+        .await?;
     match found {
-        Some(row) => read_order(database, &row).await.map(Some),
+        Some(row) => read_order::<DB>(&mut connection, &row).await.map(Some),
         None => Ok(None),
     }
 }
 
 /// Empties the shop and fills the shelves again.
-pub(crate) async fn clear(connection: &mut Connection) -> Result<(), sqlx::Error> {
+pub(crate) async fn clear<DB: Dialect>(connection: &mut DB::Connection) -> Result<(), sqlx::Error> {
     for statement in [
         "DELETE FROM payments",
         "DELETE FROM order_items",
         "DELETE FROM orders",
         "UPDATE products SET stock = initial_stock",
     ] {
-        query(statement).execute(&mut *connection).await?;
+        connection.run(statement, &[]).await?;
     }
     Ok(())
 }
 
-async fn read_order(database: &Database, row: &SqliteRow) -> Result<Order, sqlx::Error> {
-    let id: String = row.try_get("id")?;
-    let item = |row: &SqliteRow| {
+async fn read_order<DB: Dialect>(
+    connection: &mut DB::Connection,
+    row: &Row<DB>,
+) -> Result<Order, sqlx::Error> {
+    let id: String = row.get("id")?;
+    let item = |row: &Row<DB>| {
         Ok(Item {
-            sku: row.try_get("sku")?,
-            name: row.try_get("name")?,
-            quantity: row.try_get("quantity")?,
-            price_cents: row.try_get("price_cents")?,
+            sku: row.get("sku")?,
+            name: row.get("name")?,
+            quantity: row.get("quantity")?,
+            price_cents: row.get("price_cents")?,
         })
     };
-    let items = query(
-        "SELECT sku, name, quantity, price_cents FROM order_items WHERE order_id = ? ORDER BY line",
-    )
-    .bind(&id)
-    .fetch_all(database.readers())
-    .await?;
-    let payment_id: Option<String> = row.try_get("payment_id")?;
+    let sql = "SELECT sku, name, quantity, price_cents FROM order_items
+         WHERE order_id = ? ORDER BY line";
+    let items = connection.all(sql, &[(&id).into()]).await?;
+    let payment_id: Option<String> = row.get("payment_id")?;
     Ok(Order {
-        request_id: row.try_get("request_id")?,
+        request_id: row.get("request_id")?,
         items: items.iter().map(item).collect::<Result<_, sqlx::Error>>()?,
-        total_cents: row.try_get("total_cents")?,
-        currency: row.try_get("currency")?,
+        total_cents: row.get("total_cents")?,
+        currency: row.get("currency")?,
         paid: payment_id.is_some(),
         payment_id,
-        created_at: row.try_get("created_at")?,
+        created_at: row.get("created_at")?,
         id,
     })
 }

@@ -2,32 +2,54 @@
 
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::{Key, KeyKind};
-use oncegate_origin::ledger::{Answer, Call, Effect, EffectFuture, Failure, Ledger, Verdict};
-use oncegate_origin::sql::{Connection, Database};
-use sqlx::query;
+use oncegate_origin::ledger::{Answer, Call, Effect, Failure, Ledger, Verdict};
+use oncegate_origin::sql::{Database, Dialect, Statements};
+
+use sqlx::Connection as _;
 
 use crate::shop::Books;
 
-pub(crate) struct Fixture {
+pub(crate) struct Fixture<DB: Dialect> {
     pub(crate) books: Books,
-    pub(crate) ledger: Ledger,
+    pub(crate) ledger: Ledger<DB>,
 }
 
-impl Fixture {
+/// Runs the body with a fixture, on the database that the environment names. In the body, `DB` is
+/// that database.
+macro_rules! on_database {
+    (|$fixture:ident| $body:block) => {{
+        async fn on<DB: oncegate_origin::sql::Dialect>(
+            $fixture: crate::fixture::Fixture<DB>,
+        ) $body
+        on::<sqlx::Sqlite>(crate::fixture::Fixture::new().await).await
+    }};
+}
+
+pub(crate) use on_database;
+
+impl<DB: Dialect> Fixture<DB> {
     pub(crate) async fn new() -> Self {
         let books = Books::new();
-        let ledger = Ledger::new(Database::open(&books.url()).await.unwrap());
+        let database = Database::<DB>::open(&books.url()).await.unwrap();
+        let mut connection = DB::Connection::connect(&books.url()).await.unwrap();
+        for sql in [
+            "CREATE TABLE mugs (id BIGINT PRIMARY KEY, stock BIGINT NOT NULL)",
+            "INSERT INTO mugs (id, stock) VALUES (1, 100)",
+        ] {
+            connection.run(sql, &[]).await.unwrap();
+        }
+        let ledger = Ledger::new(database);
         Self { books, ledger }
     }
 
     /// A ledger over the same file, as another process has it.
-    pub(crate) async fn another_ledger(&self) -> Ledger {
-        Ledger::new(Database::open(&self.books.url()).await.unwrap())
+    pub(crate) async fn another_ledger(&self) -> Ledger<DB> {
+        ledger(&self.books.url()).await
     }
 
     /// How often the effect happened.
     pub(crate) async fn effects(&self) -> i64 {
-        100 - self.books.stock("mug").await
+        100 - self.books.number("SELECT stock FROM mugs").await
     }
 
     pub(crate) async fn rows(&self) -> i64 {
@@ -36,25 +58,26 @@ impl Fixture {
 
     pub(crate) async fn execute(&self, call: &Call) -> Verdict {
         self.ledger
-            .once(call, |connection| take(connection, Ok(executed("first"))))
+            .once(call, async move |connection: &mut DB::Connection| {
+                take::<DB>(connection, Ok(executed("first"))).await
+            })
             .await
             .unwrap()
     }
 
     pub(crate) async fn refuse(&self, call: &Call, text: &str) -> Verdict {
-        let effect = Ok(Effect::Refused(answer(text)));
+        let refused = Effect::Refused(answer(text));
         self.ledger
-            .once(call, |connection| take(connection, effect))
+            .once(call, async move |connection: &mut DB::Connection| {
+                take::<DB>(connection, Ok(refused.clone())).await
+            })
             .await
             .unwrap()
     }
 
     /// An attempt that must not come to its effect.
     pub(crate) async fn replay(&self, call: &Call) -> Verdict {
-        self.ledger
-            .once(call, |_| panic!("the effect ran again"))
-            .await
-            .unwrap()
+        self.ledger.once(call, never::<DB>).await.unwrap()
     }
 }
 
@@ -82,11 +105,20 @@ pub(crate) fn executed(text: &str) -> Effect {
 }
 
 /// Takes a mug off the shelf, then comes to this end.
-pub(crate) fn take(connection: &mut Connection, end: Result<Effect, Failure>) -> EffectFuture<'_> {
-    Box::pin(async move {
-        query("UPDATE products SET stock = stock - 1 WHERE sku = 'mug'")
-            .execute(connection)
-            .await?;
-        end
-    })
+pub(crate) async fn take<DB: Dialect>(
+    connection: &mut DB::Connection,
+    end: Result<Effect, Failure>,
+) -> Result<Effect, Failure> {
+    let sql = "UPDATE mugs SET stock = stock - 1";
+    connection.run(sql, &[]).await?;
+    end
+}
+
+/// An effect that must not be come to.
+pub(crate) async fn never<DB: Dialect>(_: &mut DB::Connection) -> Result<Effect, Failure> {
+    panic!("the effect ran again")
+}
+
+async fn ledger<DB: Dialect>(url: &str) -> Ledger<DB> {
+    Ledger::new(Database::open(url).await.unwrap())
 }

@@ -5,278 +5,291 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oncegate_core::key::KeyKind;
 use oncegate_core::ledger::{Recorded, State};
-use oncegate_origin::ledger::{Call, Effect, EffectFuture, Failure, Verdict};
-use oncegate_origin::sql::Connection;
-use sqlx::query;
+use oncegate_origin::ledger::{Call, Effect, Failure, Verdict};
+use oncegate_origin::sql::{Dialect, Statements};
 use tokio::sync::Notify;
 
-use crate::fixture::{Fixture, answer, call, executed, take};
+use crate::fixture::{answer, call, executed, never, on_database, take};
 use crate::shop::queue_up;
 
 /// Loses the claim, as a ledger that decides wrongly would.
-fn lose_the_claim(connection: &mut Connection) -> EffectFuture<'_> {
-    Box::pin(async move {
-        query("DELETE FROM idempotency_ledger")
-            .execute(&mut *connection)
-            .await?;
-        take(connection, Ok(executed("never"))).await
-    })
+async fn lose_the_claim<DB: Dialect>(connection: &mut DB::Connection) -> Result<Effect, Failure> {
+    let sql = "DELETE FROM idempotency_ledger";
+    connection.run(sql, &[]).await?;
+    take::<DB>(connection, Ok(executed("never"))).await
 }
 
-fn violate_another_index(connection: &mut Connection) -> EffectFuture<'_> {
-    Box::pin(async move {
-        query("INSERT INTO products SELECT * FROM products WHERE sku = 'mug'")
-            .execute(connection)
-            .await?;
-        Ok(executed("never"))
-    })
+async fn violate_another_index<DB: Dialect>(
+    connection: &mut DB::Connection,
+) -> Result<Effect, Failure> {
+    let sql = "INSERT INTO mugs SELECT * FROM mugs";
+    connection.run(sql, &[]).await?;
+    Ok(executed("never"))
 }
 
 #[tokio::test]
 async fn l3_row_effect_and_answer_are_committed_together() {
-    let fixture = Fixture::new().await;
-    let call = call("k", 'a', KeyKind::Client);
-    assert_eq!(
-        fixture.execute(&call).await,
-        Verdict::Executed(answer("first"))
-    );
-    assert_eq!((fixture.effects().await, fixture.rows().await), (1, 1));
-    assert_eq!(
-        fixture.replay(&call).await,
-        Verdict::Executed(answer("first"))
-    );
+    on_database!(|fixture| {
+        let call = call("k", 'a', KeyKind::Client);
+        assert_eq!(
+            fixture.execute(&call).await,
+            Verdict::Executed(answer("first"))
+        );
+        assert_eq!((fixture.effects().await, fixture.rows().await), (1, 1));
+        assert_eq!(
+            fixture.replay(&call).await,
+            Verdict::Executed(answer("first"))
+        );
+    });
 }
 
 /// Each handle has a connection of its own, so only the file's lock and its index decide.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn l3_fifty_callers_with_one_key_have_one_effect() {
-    let fixture = Fixture::new().await;
-    let runs = Arc::new(AtomicUsize::new(0));
-    let mut ledgers = vec![fixture.ledger.clone()];
-    for _ in 1..5 {
-        ledgers.push(fixture.another_ledger().await);
-    }
-    let callers: Vec<_> = (0..50)
-        .map(|caller| {
-            let (ledger, runs) = (ledgers[caller % ledgers.len()].clone(), runs.clone());
-            tokio::spawn(async move {
-                let call = call("k", 'a', KeyKind::Client);
-                ledger
-                    .once(&call, |connection| {
-                        let run = runs.fetch_add(1, Ordering::SeqCst);
-                        take(connection, Ok(executed(&run.to_string())))
-                    })
-                    .await
-                    .unwrap()
+    on_database!(|fixture| {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let mut ledgers = vec![fixture.ledger.clone()];
+        for _ in 1..5 {
+            ledgers.push(fixture.another_ledger().await);
+        }
+        let callers: Vec<_> = (0..50)
+            .map(|caller| {
+                let (ledger, counted) = (ledgers[caller % ledgers.len()].clone(), runs.clone());
+                tokio::spawn(async move {
+                    let call = call("k", 'a', KeyKind::Client);
+                    ledger
+                        .once(&call, async move |connection: &mut DB::Connection| {
+                            let run = counted.fetch_add(1, Ordering::SeqCst);
+                            take::<DB>(connection, Ok(executed(&run.to_string()))).await
+                        })
+                        .await
+                        .unwrap()
+                })
             })
-        })
-        .collect();
-    for caller in callers {
-        assert_eq!(caller.await.unwrap(), Verdict::Executed(answer("0")));
-    }
-    assert_eq!(
-        (runs.load(Ordering::SeqCst), fixture.effects().await),
-        (1, 1)
-    );
+            .collect();
+        for caller in callers {
+            assert_eq!(caller.await.unwrap(), Verdict::Executed(answer("0")));
+        }
+        assert_eq!(
+            (runs.load(Ordering::SeqCst), fixture.effects().await),
+            (1, 1)
+        );
+    });
 }
 
 #[tokio::test]
 async fn l3_two_processes_with_one_key_have_one_effect() {
-    let fixture = Fixture::new().await;
-    let other = fixture.another_ledger().await;
-    for round in 0..20 {
-        let call = call(&format!("k{round}"), 'a', KeyKind::Client);
-        let (one, two) = tokio::join!(
-            fixture
-                .ledger
-                .once(&call, |connection| take(connection, Ok(executed("one")))),
-            other.once(&call, |connection| take(connection, Ok(executed("two")))),
-        );
-        assert_eq!(one.unwrap(), two.unwrap());
-        assert_eq!(fixture.effects().await, round + 1);
-    }
+    on_database!(|fixture| {
+        let other = fixture.another_ledger().await;
+        for round in 0..20 {
+            let call = call(&format!("k{round}"), 'a', KeyKind::Client);
+            let (one, two) = tokio::join!(
+                fixture
+                    .ledger
+                    .once(&call, async move |connection: &mut DB::Connection| {
+                        take::<DB>(connection, Ok(executed("one"))).await
+                    }),
+                other.once(&call, async move |connection: &mut DB::Connection| {
+                    take::<DB>(connection, Ok(executed("two"))).await
+                }),
+            );
+            assert_eq!(one.unwrap(), two.unwrap());
+            assert_eq!(fixture.effects().await, round + 1);
+        }
+    });
 }
 
 #[tokio::test]
 async fn l3_only_the_ledgers_own_index_means_duplicate() {
-    let fixture = Fixture::new().await;
-    let call = call("k", 'a', KeyKind::Client);
-    let failure = fixture
-        .ledger
-        .once(&call, violate_another_index)
-        .await
-        .unwrap_err();
-    assert!(matches!(failure, Failure::Unknown(_)), "{failure}");
-    assert_eq!(fixture.rows().await, 0);
-    assert_eq!(
-        fixture.execute(&call).await,
-        Verdict::Executed(answer("first"))
-    );
+    on_database!(|fixture| {
+        let call = call("k", 'a', KeyKind::Client);
+        let failure = fixture
+            .ledger
+            .once(&call, violate_another_index::<DB>)
+            .await
+            .unwrap_err();
+        assert!(matches!(failure, Failure::Unknown(_)), "{failure}");
+        assert_eq!(fixture.rows().await, 0);
+        assert_eq!(
+            fixture.execute(&call).await,
+            Verdict::Executed(answer("first"))
+        );
+    });
 }
 
 #[tokio::test]
 async fn l3_without_a_claim_nothing_is_committed() {
-    let fixture = Fixture::new().await;
-    let call = call("k", 'a', KeyKind::Client);
-    let failure = fixture
-        .ledger
-        .once(&call, lose_the_claim)
-        .await
-        .unwrap_err();
-    assert!(matches!(failure, Failure::NotExecuted(_)), "{failure}");
-    assert_eq!((fixture.effects().await, fixture.rows().await), (0, 0));
+    on_database!(|fixture| {
+        let call = call("k", 'a', KeyKind::Client);
+        let failure = fixture
+            .ledger
+            .once(&call, lose_the_claim::<DB>)
+            .await
+            .unwrap_err();
+        assert!(matches!(failure, Failure::NotExecuted(_)), "{failure}");
+        assert_eq!((fixture.effects().await, fixture.rows().await), (0, 0));
+    });
 }
 
 #[tokio::test]
 async fn l4_a_refusal_undoes_the_effect_and_stores_its_answer() {
-    let fixture = Fixture::new().await;
-    let call = call("k", 'a', KeyKind::Client);
-    assert_eq!(
-        fixture.refuse(&call, "no").await,
-        Verdict::Refused(answer("no"))
-    );
-    assert_eq!((fixture.effects().await, fixture.rows().await), (0, 1));
+    on_database!(|fixture| {
+        let call = call("k", 'a', KeyKind::Client);
+        assert_eq!(
+            fixture.refuse(&call, "no").await,
+            Verdict::Refused(answer("no"))
+        );
+        assert_eq!((fixture.effects().await, fixture.rows().await), (0, 1));
+    });
 }
 
 #[tokio::test]
 async fn l4_a_first_attempt_that_arrives_after_the_refusal_does_nothing() {
-    let fixture = Fixture::new().await;
-    for kind in [KeyKind::Client, KeyKind::Token, KeyKind::Generated] {
-        let call = call(kind.as_str(), 'a', kind);
-        fixture.refuse(&call, "no").await;
-        assert_eq!(fixture.replay(&call).await, Verdict::Refused(answer("no")));
-    }
-    assert_eq!(fixture.effects().await, 0);
+    on_database!(|fixture| {
+        for kind in [KeyKind::Client, KeyKind::Token, KeyKind::Generated] {
+            let call = call(kind.as_str(), 'a', kind);
+            fixture.refuse(&call, "no").await;
+            assert_eq!(fixture.replay(&call).await, Verdict::Refused(answer("no")));
+        }
+        assert_eq!(fixture.effects().await, 0);
+    });
 }
 
 /// The second attempt queues for the write lock while the first one holds it, so it comes in exactly
 /// between the first one's rollback and its refusal.
 #[tokio::test]
 async fn l4_a_refusal_that_meets_an_executed_row_answers_with_it() {
-    let fixture = Fixture::new().await;
-    let (inside, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let refusing = tokio::spawn({
-        let (ledger, inside, go_on) = (fixture.ledger.clone(), inside.clone(), go_on.clone());
-        async move {
-            ledger
-                .once(&call("k", 'a', KeyKind::Client), |connection| {
-                    Box::pin(async move {
-                        inside.notify_one();
-                        go_on.notified().await;
-                        take(connection, Ok(Effect::Refused(answer("no")))).await
-                    })
-                })
-                .await
-                .unwrap()
-        }
+    on_database!(|fixture| {
+        let (inside, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let refusing = tokio::spawn({
+            let (ledger, inside, go_on) = (fixture.ledger.clone(), inside.clone(), go_on.clone());
+            async move {
+                ledger
+                    .once(
+                        &call("k", 'a', KeyKind::Client),
+                        async move |connection: &mut DB::Connection| {
+                            inside.notify_one();
+                            go_on.notified().await;
+                            take::<DB>(connection, Ok(Effect::Refused(answer("no")))).await
+                        },
+                    )
+                    .await
+                    .unwrap()
+            }
+        });
+        inside.notified().await;
+        let same = call("k", 'a', KeyKind::Client);
+        let mut executing = Box::pin(fixture.ledger.once(
+            &same,
+            async move |connection: &mut DB::Connection| {
+                take::<DB>(connection, Ok(executed("yes"))).await
+            },
+        ));
+        queue_up(&mut executing).await;
+        go_on.notify_one();
+        assert_eq!(executing.await.unwrap(), Verdict::Executed(answer("yes")));
+        assert_eq!(refusing.await.unwrap(), Verdict::Executed(answer("yes")));
+        assert_eq!((fixture.effects().await, fixture.rows().await), (1, 1));
     });
-    inside.notified().await;
-    let same = call("k", 'a', KeyKind::Client);
-    let mut executing = Box::pin(
-        fixture
-            .ledger
-            .once(&same, |connection| take(connection, Ok(executed("yes")))),
-    );
-    queue_up(&mut executing).await;
-    go_on.notify_one();
-    assert_eq!(executing.await.unwrap(), Verdict::Executed(answer("yes")));
-    assert_eq!(refusing.await.unwrap(), Verdict::Executed(answer("yes")));
-    assert_eq!((fixture.effects().await, fixture.rows().await), (1, 1));
 }
 
 #[tokio::test]
 async fn l4_a_refusal_is_never_told_where_another_row_stands() {
-    let fixture = Fixture::new().await;
-    let [ran, cancelled] = ["ran", "cancelled"].map(|key| call(key, 'a', KeyKind::Generated));
-    fixture.execute(&ran).await;
-    fixture.ledger.cancel(&cancelled).await.unwrap();
-    let told = async |call| fixture.ledger.refuse(call, answer("no")).await.unwrap();
-    assert_eq!(told(&ran).await, Verdict::Executed(answer("first")));
-    assert_eq!(told(&cancelled).await, Verdict::Cancelled);
-    let other = call("ran", 'b', KeyKind::Generated);
-    assert_eq!(
-        told(&other).await,
-        Verdict::OtherFingerprint(recorded(State::Executed, &ran))
-    );
-    assert_eq!(fixture.rows().await, 2);
+    on_database!(|fixture| {
+        let [ran, cancelled] = ["ran", "cancelled"].map(|key| call(key, 'a', KeyKind::Generated));
+        fixture.execute(&ran).await;
+        fixture.ledger.cancel(&cancelled).await.unwrap();
+        let told = async |call| fixture.ledger.refuse(call, answer("no")).await.unwrap();
+        assert_eq!(told(&ran).await, Verdict::Executed(answer("first")));
+        assert_eq!(told(&cancelled).await, Verdict::Cancelled);
+        let other = call("ran", 'b', KeyKind::Generated);
+        assert_eq!(
+            told(&other).await,
+            Verdict::OtherFingerprint(recorded(State::Executed, &ran))
+        );
+        assert_eq!(fixture.rows().await, 2);
+    });
 }
 
 #[tokio::test]
 async fn l4_a_failure_commits_nothing_and_says_whether_it_is_sure() {
-    let fixture = Fixture::new().await;
-    let call = call("k", 'a', KeyKind::Client);
-    for sure in [true, false] {
-        let end = match sure {
-            true => Failure::NotExecuted("broken".into()),
-            false => Failure::Unknown("broken".into()),
-        };
-        let failure = fixture
-            .ledger
-            .once(&call, |connection| take(connection, Err(end)))
-            .await;
-        assert_eq!(matches!(failure, Err(Failure::NotExecuted(_))), sure);
-        assert_eq!((fixture.effects().await, fixture.rows().await), (0, 0));
-    }
-    assert_eq!(
-        fixture.execute(&call).await,
-        Verdict::Executed(answer("first"))
-    );
+    on_database!(|fixture| {
+        let call = call("k", 'a', KeyKind::Client);
+        for sure in [true, false] {
+            let end = move || match sure {
+                true => Failure::NotExecuted("broken".into()),
+                false => Failure::Unknown("broken".into()),
+            };
+            let failure = fixture
+                .ledger
+                .once(&call, async move |connection: &mut DB::Connection| {
+                    take::<DB>(connection, Err(end())).await
+                })
+                .await;
+            assert_eq!(matches!(failure, Err(Failure::NotExecuted(_))), sure);
+            assert_eq!((fixture.effects().await, fixture.rows().await), (0, 0));
+        }
+        assert_eq!(
+            fixture.execute(&call).await,
+            Verdict::Executed(answer("first"))
+        );
+    });
 }
 
 #[tokio::test]
 async fn l5_another_fingerprint_hears_what_is_recorded() {
-    let fixture = Fixture::new().await;
-    for (key, state) in [("ran", State::Executed), ("refused", State::Refused)] {
-        let first = call(key, 'a', KeyKind::Client);
-        match state {
-            State::Executed => fixture.execute(&first).await,
-            _ => fixture.refuse(&first, "no").await,
-        };
-        let other = call(key, 'b', KeyKind::Client);
-        assert_eq!(
-            fixture.replay(&other).await,
-            Verdict::OtherFingerprint(recorded(state, &first))
-        );
-    }
-    assert_eq!(fixture.effects().await, 1);
+    on_database!(|fixture| {
+        for (key, state) in [("ran", State::Executed), ("refused", State::Refused)] {
+            let first = call(key, 'a', KeyKind::Client);
+            match state {
+                State::Executed => fixture.execute(&first).await,
+                _ => fixture.refuse(&first, "no").await,
+            };
+            let other = call(key, 'b', KeyKind::Client);
+            assert_eq!(
+                fixture.replay(&other).await,
+                Verdict::OtherFingerprint(recorded(state, &first))
+            );
+        }
+        assert_eq!(fixture.effects().await, 1);
+    });
 }
 
 #[tokio::test]
 async fn l5_a_generated_key_runs_with_another_fingerprint_after_a_refusal() {
-    let fixture = Fixture::new().await;
-    let [a, b, c] = ['a', 'b', 'c'].map(|card| call("order-7", card, KeyKind::Generated));
-    assert_eq!(fixture.refuse(&a, "a").await, Verdict::Refused(answer("a")));
-    assert_eq!(fixture.refuse(&b, "b").await, Verdict::Refused(answer("b")));
-    for (refused, text) in [(&a, "a"), (&b, "b")] {
+    on_database!(|fixture| {
+        let [a, b, c] = ['a', 'b', 'c'].map(|card| call("order-7", card, KeyKind::Generated));
+        assert_eq!(fixture.refuse(&a, "a").await, Verdict::Refused(answer("a")));
+        assert_eq!(fixture.refuse(&b, "b").await, Verdict::Refused(answer("b")));
+        for (refused, text) in [(&a, "a"), (&b, "b")] {
+            assert_eq!(
+                fixture.replay(refused).await,
+                Verdict::Refused(answer(text))
+            );
+        }
         assert_eq!(
-            fixture.replay(refused).await,
-            Verdict::Refused(answer(text))
+            fixture.execute(&c).await,
+            Verdict::Executed(answer("first"))
         );
-    }
-    assert_eq!(
-        fixture.execute(&c).await,
-        Verdict::Executed(answer("first"))
-    );
-    for refused in [&a, &b] {
-        assert_eq!(
-            fixture.replay(refused).await,
-            Verdict::OtherFingerprint(recorded(State::Executed, &c))
-        );
-    }
-    assert_eq!(fixture.effects().await, 1);
+        for refused in [&a, &b] {
+            assert_eq!(
+                fixture.replay(refused).await,
+                Verdict::OtherFingerprint(recorded(State::Executed, &c))
+            );
+        }
+        assert_eq!(fixture.effects().await, 1);
+    });
 }
 
 #[tokio::test]
 async fn l9_rows_outlive_the_process() {
-    let fixture = Fixture::new().await;
-    let call = call("k", 'a', KeyKind::Client);
-    fixture.execute(&call).await;
-    let again = fixture.another_ledger().await;
-    let verdict = again
-        .once(&call, |_| panic!("the effect ran again"))
-        .await
-        .unwrap();
-    assert_eq!(verdict, Verdict::Executed(answer("first")));
+    on_database!(|fixture| {
+        let call = call("k", 'a', KeyKind::Client);
+        fixture.execute(&call).await;
+        let again = fixture.another_ledger().await;
+        let verdict = again.once(&call, never::<DB>).await.unwrap();
+        assert_eq!(verdict, Verdict::Executed(answer("first")));
+    });
 }
 
 fn recorded(state: State, call: &Call) -> Recorded {

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use oncegate_core::key::KeyKind;
 use oncegate_origin::ledger::{Effect, Failure};
-use sqlx::{SqliteConnection, query};
+use sqlx::{Sqlite, SqliteConnection, query};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::client::{Call, Response};
-use crate::fixture::{Fixture, answer, call, executed, take};
+use crate::fixture::{Fixture, answer, call, executed, never, take};
 use crate::shop::{Shop, queue_up};
 
 async fn unlock(mut lock: SqliteConnection) {
@@ -60,21 +60,23 @@ async fn l5_an_attempt_that_waited_in_vain_did_nothing_and_says_so() {
 /// SQLite locks the whole file, so a duplicate cannot tell that it is its own key that is held.
 #[tokio::test]
 async fn l5_a_duplicate_waits_five_seconds_and_no_longer() {
-    let fixture = Fixture::new().await;
+    let fixture = Fixture::<Sqlite>::new().await;
     let (inside, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let call = call("k", 'a', KeyKind::Client);
-    let first = fixture.ledger.once(&call, |connection| {
+    let first = {
         let (inside, go_on) = (inside.clone(), go_on.clone());
-        Box::pin(async move {
-            inside.notify_one();
-            go_on.notified().await;
-            take(connection, Ok(executed("first"))).await
-        })
-    });
+        fixture
+            .ledger
+            .once(&call, async move |connection: &mut SqliteConnection| {
+                inside.notify_one();
+                go_on.notified().await;
+                take::<Sqlite>(connection, Ok(executed("first"))).await
+            })
+    };
     let duplicate = async {
         inside.notified().await;
         let since = Instant::now();
-        let waited = fixture.ledger.once(&call, |_| panic!("it ran twice")).await;
+        let waited = fixture.ledger.once(&call, never::<Sqlite>).await;
         took_five_seconds(since);
         go_on.notify_one();
         waited
@@ -89,13 +91,13 @@ async fn l5_a_duplicate_waits_five_seconds_and_no_longer() {
 /// waits for the lock, and then for the lock itself.
 #[tokio::test]
 async fn l5_waiting_for_a_connection_and_for_the_lock_does_not_add_up() {
-    let fixture = Fixture::new().await;
+    let fixture = Fixture::<Sqlite>::new().await;
     let lock = fixture.books.lock().await;
     let attempt = async |key, after| {
         sleep(after).await;
         let since = Instant::now();
         let call = call(key, 'a', KeyKind::Client);
-        let failure = fixture.ledger.once(&call, |_| panic!("it ran")).await;
+        let failure = fixture.ledger.once(&call, never::<Sqlite>).await;
         took_five_seconds(since);
         is_busy(&failure.unwrap_err());
     };
@@ -111,7 +113,7 @@ async fn l5_waiting_for_a_connection_and_for_the_lock_does_not_add_up() {
 /// database.
 #[tokio::test]
 async fn l5_waiting_again_after_a_refusal_does_not_add_up() {
-    let fixture = Fixture::new().await;
+    let fixture = Fixture::<Sqlite>::new().await;
     let lock = fixture.books.lock().await;
     let (inside, queued, done) = (
         Notify::new(),
@@ -123,14 +125,14 @@ async fn l5_waiting_again_after_a_refusal_does_not_add_up() {
     let refused = async {
         let verdict = fixture
             .ledger
-            .once(&call("refused", 'a', KeyKind::Client), |_| {
-                let (inside, queued) = (inside.clone(), queued.clone());
-                Box::pin(async move {
+            .once(
+                &call("refused", 'a', KeyKind::Client),
+                async |_: &mut SqliteConnection| {
                     inside.notify_one();
                     queued.notified().await;
                     Ok(Effect::Refused(answer("no")))
-                })
-            })
+                },
+            )
             .await;
         took_five_seconds(since);
         done.notify_one();
@@ -142,12 +144,13 @@ async fn l5_waiting_again_after_a_refusal_does_not_add_up() {
         inside.notified().await;
         let call = call("other", 'a', KeyKind::Client);
         let done = done.clone();
-        let mut other = Box::pin(fixture.ledger.once(&call, |connection| {
-            Box::pin(async move {
+        let mut other = Box::pin(fixture.ledger.once(
+            &call,
+            async move |connection: &mut SqliteConnection| {
                 done.notified().await;
-                take(connection, Ok(executed("yes"))).await
-            })
-        }));
+                take::<Sqlite>(connection, Ok(executed("yes"))).await
+            },
+        ));
         queue_up(&mut other).await;
         queued.notify_one();
         other.await

@@ -1,6 +1,8 @@
 -- The reference shop: coffee and ceramics. Money is in cents, times in milliseconds.
 CREATE TABLE products (
     sku           TEXT    PRIMARY KEY,
+    -- The order on the shelf.
+    place         INTEGER NOT NULL,
     name          TEXT    NOT NULL,
     name_zh       TEXT    NOT NULL,
     price_cents   INTEGER NOT NULL CHECK (price_cents > 0),
@@ -25,8 +27,8 @@ CREATE TABLE order_items (
     name        TEXT    NOT NULL,
     quantity    INTEGER NOT NULL CHECK (quantity > 0),
     price_cents INTEGER NOT NULL,
-    PRIMARY KEY (order_id, line)
-) STRICT, WITHOUT ROWID;
+     PRIMARY KEY (order_id, line)
+) STRICT;
 
 CREATE TABLE payments (
     id           TEXT    PRIMARY KEY,
@@ -37,10 +39,10 @@ CREATE TABLE payments (
     created_at   INTEGER NOT NULL
 ) STRICT;
 
-INSERT INTO products (sku, name, name_zh, price_cents, stock, initial_stock) VALUES
-    ('mug',      'Stoneware mug, ash glaze',           '灰釉陶杯',         2400, 100, 100),
-    ('cup',      'Espresso cup with saucer',           '浓缩咖啡杯碟套装', 1850,  80,  80),
-    ('dripper',  'Porcelain dripper',                  '白瓷滤杯',         3200,  40,  40),
-    ('kettle',   'Gooseneck kettle, 0.9 l',            '细口手冲壶 0.9 升', 6900,  20,  20),
-    ('beans',    'Ethiopia Guji, whole beans, 250 g',  '埃塞俄比亚古吉咖啡豆 250 克', 1450, 5000, 5000),
-    ('tin',      'Coffee tin with a wooden lid',       '木盖咖啡罐',       2100,  60,  60);
+INSERT INTO products (place, sku, name, name_zh, price_cents, stock, initial_stock) VALUES
+    (1, 'mug',     'Stoneware mug, ash glaze',           '灰釉陶杯',         2400, 100, 100),
+    (2, 'cup',     'Espresso cup with saucer',           '浓缩咖啡杯碟套装', 1850,  80,  80),
+    (3, 'dripper', 'Porcelain dripper',                  '白瓷滤杯',         3200,  40,  40),
+    (4, 'kettle',  'Gooseneck kettle, 0.9 l',            '细口手冲壶 0.9 升', 6900,  20,  20),
+    (5, 'beans',   'Ethiopia Guji, whole beans, 250 g',  '埃塞俄比亚古吉咖啡豆 250 克', 1450, 5000, 5000),
+    (6, 'tin',     'Coffee tin with a wooden lid',       '木盖咖啡罐',       2100,  60,  60);

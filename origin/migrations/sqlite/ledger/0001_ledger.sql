@@ -1,0 +1,34 @@
+-- The ledger: what became of each key.
+--
+-- One unique index, (request_key, slot), is the last line of defence. The slot is empty for the row that
+-- there can be only once under a key (the claim of the running attempt, which becomes executed,
+-- cancelled or started), and the fingerprint for a refusal, of which a generated key may have several.
+-- A claim is never visible to others: its transaction turns it into something else or rolls back.
+CREATE TABLE idempotency_ledger (
+    request_key  TEXT    NOT NULL,
+    slot         TEXT    NOT NULL,
+    fingerprint  TEXT    NOT NULL,
+    state        TEXT    NOT NULL
+                 CHECK (state IN ('claimed', 'started', 'executed', 'refused', 'cancelled')),
+    -- The stored answer: status, header lines, body. Only what was executed or refused has one.
+    status       INTEGER,
+    headers      TEXT,
+    body         BLOB,
+    -- An effect outside the database (a payment): the name under which every call of it is made, how
+    -- often it was called, and until when whoever called last may still be waiting for the answer.
+    provider_key TEXT,
+    calls        INTEGER NOT NULL DEFAULT 0,
+    called_until INTEGER,
+    -- Milliseconds since the Unix epoch: when the key came, and when the row got its last state.
+    claimed_at   INTEGER NOT NULL,
+    settled_at   INTEGER,
+    PRIMARY KEY (request_key, slot),
+    CHECK (slot = CASE state WHEN 'refused' THEN fingerprint ELSE '' END),
+    CHECK ((status IS NOT NULL) = (state IN ('executed', 'refused'))),
+    CHECK ((settled_at IS NOT NULL) = (state IN ('executed', 'refused', 'cancelled')))
+) STRICT, WITHOUT ROWID;
+
+-- For the purge.
+CREATE INDEX idempotency_ledger_settled ON idempotency_ledger (settled_at) WHERE settled_at IS NOT NULL;
+-- For the recovery of effects outside the database.
+CREATE INDEX idempotency_ledger_started ON idempotency_ledger (called_until) WHERE state = 'started';

@@ -1,0 +1,154 @@
+//! An open database, and how long anybody waits for it.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use sqlx::Pool;
+use sqlx::pool::PoolConnection;
+use tokio::time::{Instant, timeout};
+
+use super::Dialect;
+use super::dialect::{Meaning, migrator};
+
+/// How long a call waits for the database: for the connection and for the locks, before its effect
+/// and after a refusal, all together (L5).
+pub const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// Connections of a pool of the ledger's own. A call has one connection at a time and gives it back
+/// before it waits for another, so calls cannot keep each other from ever going on.
+pub(crate) const POOL: u32 = 16;
+
+/// What is left of [`LOCK_WAIT`] for one call.
+#[derive(Debug)]
+pub(crate) struct Patience(pub(crate) Duration);
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self(LOCK_WAIT)
+    }
+}
+
+impl Patience {
+    /// Waits for something no longer than there is patience. `None`: there is none left.
+    pub(crate) async fn wait<T>(&mut self, what: impl Future<Output = T>) -> Option<T> {
+        let since = Instant::now();
+        let ended = timeout(self.0, what).await;
+        self.0 = self.0.saturating_sub(since.elapsed());
+        ended.ok()
+    }
+}
+
+/// The database could not be had within [`LOCK_WAIT`].
+#[derive(Debug)]
+pub(crate) struct Busy;
+
+impl fmt::Display for Busy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = LOCK_WAIT.as_secs();
+        write!(f, "the database is busy: others held it for {seconds} s")
+    }
+}
+
+impl Error for Busy {}
+
+/// A transaction. It rolls back when dropped.
+pub(crate) type Transaction<DB> = sqlx::Transaction<'static, DB>;
+
+/// An open database.
+#[derive(Debug)]
+pub struct Database<DB: Dialect> {
+    writers: Pool<DB>,
+    readers: Pool<DB>,
+}
+
+impl<DB: Dialect> Clone for Database<DB> {
+    fn clone(&self) -> Self {
+        Self {
+            writers: self.writers.clone(),
+            readers: self.readers.clone(),
+        }
+    }
+}
+
+/// A service that has a pool already lends it. The ledger sets lock timeouts and the isolation level of
+/// its transactions itself; with SQLite, the pool's `busy_timeout` should be [`LOCK_WAIT`].
+impl<DB: Dialect> From<Pool<DB>> for Database<DB> {
+    fn from(pool: Pool<DB>) -> Self {
+        Self {
+            writers: pool.clone(),
+            readers: pool,
+        }
+    }
+}
+
+impl<DB: Dialect> Database<DB> {
+    /// Opens `sqlite:<path>` (the file is created if there is none), `mysql://…` or `postgres://…`, and
+    /// brings the ledger's table up to date.
+    ///
+    /// # Errors
+    ///
+    /// The URL is not of this database, it cannot be opened, or a newer version has changed the table.
+    pub async fn open(url: &str) -> Result<Self, sqlx::Error> {
+        let [writers, readers] = DB::open(url).await?;
+        let database = Self { writers, readers };
+        database.migrate().await?;
+        Ok(database)
+    }
+
+    /// Brings the ledger's table up to date. What was done is written down in a table of its own,
+    /// `idempotency_ledger_migrations`.
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be reached, or a newer version has changed the table.
+    pub async fn migrate(&self) -> Result<(), sqlx::Error> {
+        migrator(DB::migrations().ledger, "idempotency_ledger_migrations")
+            .run(&self.writers)
+            .await?;
+        Ok(())
+    }
+
+    /// Brings the shop's tables up to date.
+    pub(crate) async fn migrate_shop(&self) -> Result<(), sqlx::Error> {
+        migrator(DB::migrations().shop, "shop_migrations")
+            .run(&self.writers)
+            .await?;
+        Ok(())
+    }
+
+    /// Waits for open transactions, then closes all connections.
+    pub async fn close(&self) {
+        self.readers.close().await;
+        self.writers.close().await;
+    }
+
+    /// Begins a transaction that writes. An error, [`Busy`] or another, means that there is none: what a
+    /// caller would have done in it is certainly not done.
+    pub(crate) async fn begin(
+        &self,
+        patience: &mut Patience,
+    ) -> Result<Transaction<DB>, Box<dyn Error + Send + Sync>> {
+        let begin = self.writers.begin_with(DB::begin(patience.0));
+        // Given up, it leaves nothing open: the connection undoes a BEGIN that nobody waits for.
+        match patience.wait(begin).await {
+            Some(Ok(transaction)) => Ok(transaction),
+            Some(Err(error)) if !is_busy::<DB>(&error) => Err(error.into()),
+            Some(Err(_)) | None => Err(Busy.into()),
+        }
+    }
+
+    /// A connection to read with, outside any transaction.
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be reached.
+    pub async fn read(&self) -> Result<PoolConnection<DB>, sqlx::Error> {
+        self.readers.acquire().await
+    }
+}
+
+/// Whether a lock or a connection could not be had in time.
+pub(crate) fn is_busy<DB: Dialect>(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::PoolTimedOut) || DB::meaning(error) == Meaning::Busy
+}

@@ -1,0 +1,82 @@
+//! MySQL and MariaDB, with InnoDB.
+//!
+//! READ COMMITTED: whoever waited for a row then reads it, and not a snapshot from before it; and a
+//! look-up locks no gaps, in which the inserts of others would hang. An insert that waited for a row
+//! which is then rolled back may still end in a deadlock with another one that waited for it: InnoDB
+//! chooses a victim, and the ledger tries again.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError};
+use sqlx::pool::PoolOptions;
+use sqlx::{AssertSqlSafe, MySql, Pool, Row, SqlSafeStr, SqlStr};
+
+use super::dialect::{Meaning, Migrations, Sql, driver, sealed};
+use super::{Dialect, LOCK_WAIT, POOL};
+
+impl sealed::Sealed for MySql {}
+
+impl Dialect for MySql {
+    async fn open(url: &str) -> Result<[Pool<Self>; 2], sqlx::Error> {
+        let pool = PoolOptions::new()
+            .max_connections(POOL)
+            .acquire_timeout(LOCK_WAIT)
+            .connect_with(MySqlConnectOptions::from_str(url)?)
+            .await?;
+        Ok([pool.clone(), pool])
+    }
+
+    /// The wait is a setting of the session, in whole seconds.
+    fn begin(wait: Duration) -> SqlStr {
+        let seconds = wait.as_secs_f32().ceil().max(1.0);
+        AssertSqlSafe(format!(
+            "SET innodb_lock_wait_timeout = {seconds:.0}; \
+             SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION"
+        ))
+        .into_sql_str()
+    }
+
+    fn words(sql: Sql) -> SqlStr {
+        sql.mysql.into_sql_str()
+    }
+
+    fn meaning(error: &sqlx::Error) -> Meaning {
+        const LOCK_WAIT_TIMEOUT: u16 = 1205;
+        const DEADLOCK: u16 = 1213;
+        /// MariaDB: somebody else changed the row since it was read.
+        const RECORD_CHANGED: u16 = 1020;
+        let Some(error) = error.as_database_error() else {
+            return Meaning::Other;
+        };
+        let number = error
+            .try_downcast_ref::<MySqlDatabaseError>()
+            .map(MySqlDatabaseError::number);
+        match number {
+            Some(LOCK_WAIT_TIMEOUT) => Meaning::Busy,
+            Some(DEADLOCK | RECORD_CHANGED) => Meaning::Victim,
+            _ if error.is_unique_violation() => Meaning::Duplicate,
+            _ => Meaning::Other,
+        }
+    }
+
+    fn migrations() -> Migrations {
+        Migrations {
+            ledger: &[(
+                "ledger",
+                include_str!("../../migrations/mysql/ledger/0001_ledger.sql"),
+            )],
+            shop: &[(
+                "shop",
+                include_str!("../../migrations/mysql/shop/0001_shop.sql"),
+            )],
+        }
+    }
+
+    /// Unchecked: a key is bytes to MySQL, since its collations take `a` and `a ` for one text.
+    fn text(row: &Self::Row, column: &str) -> Result<Option<String>, sqlx::Error> {
+        row.try_get_unchecked(column)
+    }
+
+    driver!();
+}
