@@ -2,7 +2,7 @@
 // a payment. Start it with PORT, DATABASE (a file) and ONCEGATE_SIGNING_SECRETS (what the gate has as SIGNING_SECRETS).
 //
 // Invariant: a payment and the row of its key are committed together or not at all. All of `decide` is synchronous, in one
-// transaction, and `key` is the table's primary key: that is where the atomicity comes from.
+// transaction, and the key is in the table's primary key: that is where the atomicity comes from.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
@@ -14,7 +14,8 @@ const database = new DatabaseSync(process.env.DATABASE);
 database.exec(`
   CREATE TABLE IF NOT EXISTS payments (order_no TEXT NOT NULL, cents INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS ledger (
-    key TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, outcome TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL
+    op_key TEXT NOT NULL, slot TEXT NOT NULL, fingerprint TEXT NOT NULL, outcome TEXT NOT NULL,
+    status INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (op_key, slot)
   ) STRICT;`);
 
 /** Whether the call comes from the gate (L1). */
@@ -27,11 +28,12 @@ function isSigned({ method, url, headers }) {
   return timingSafeEqual(mac, Buffer.from(v1, "hex"));
 }
 
-/** One transaction: `act` gets the key's row, if there is one, and gives what to answer. */
-function decide({ key }, act) {
+/** One transaction: `act` gets what is settled under the key, the strongest row first, and gives what to answer. */
+function decide({ key, fingerprint }, act) {
   database.exec("BEGIN IMMEDIATE");
   try {
-    const answer = act(database.prepare("SELECT * FROM ledger WHERE key = ?").get(key));
+    const select = "SELECT * FROM ledger WHERE op_key = ? ORDER BY outcome = 'refused', fingerprint <> ? LIMIT 1";
+    const answer = act(database.prepare(select).get(key, fingerprint));
     database.exec("COMMIT");
     return answer;
   } catch (error) {
@@ -40,10 +42,10 @@ function decide({ key }, act) {
   }
 }
 
-/** An attempt: the row's answer if there is one (L2, L5), else the effect and its row. */
+/** An attempt: the row's answer if one stands in its way (L2, L5), else the effect and its row. */
 const attempt = (call, body) =>
   decide(call, (row) => {
-    if (row) return recorded(row, call);
+    if (row && !(isForeignRefusal(row, call) && call.generated)) return recorded(row, call);
     database.exec("SAVEPOINT effect");
     const result = pay(body);
     if (result.outcome === "refused") database.exec("ROLLBACK TO effect");
@@ -52,23 +54,26 @@ const attempt = (call, body) =>
 
 /** What became of the key (L6). Without a row: unknown, because an attempt may still be on its way. */
 const probe = (call) =>
-  decide(call, (row) => (speaksFor(row, call) ? recorded(row, call) : { status: 200, outcome: "unknown", body: "{}" }));
+  decide(call, (row) => (speaks(row, call) ? recorded(row, call) : { status: 200, outcome: "unknown", body: "{}" }));
 
 /** From now on the key has no effect (L6). If it comes too late, it hears what an attempt would. */
 const cancel = (call) =>
-  decide(call, (row) => (speaksFor(row, call) ? recorded(row, call) : record(call, { status: 410, outcome: "cancelled", body: "{}" })));
+  decide(call, (row) => (speaks(row, call) ? recorded(row, call) : record(call, { status: 410, outcome: "cancelled", body: "{}" })));
 
 /** A refusal of another request is no answer to a question about this one. */
-const speaksFor = (row, call) => row && (row.outcome !== "refused" || row.fingerprint === call.fingerprint);
+const speaks = (row, call) => row && !isForeignRefusal(row, call);
+const isForeignRefusal = (row, { fingerprint }) => row.outcome === "refused" && row.fingerprint !== fingerprint;
 
 function recorded(row, { fingerprint }) {
   if (row.outcome === "cancelled" || row.fingerprint === fingerprint) return row;
   return { status: 422, outcome: row.outcome, recorded: row.fingerprint, body: '{"error":"this key was used for another payment"}' };
 }
 
+/** The slot lets a generated key have several refusals (another card for the same order), and everything else once. */
 function record({ key, fingerprint }, result) {
-  const insert = "INSERT OR REPLACE INTO ledger (key, fingerprint, outcome, status, body) VALUES (?, ?, ?, ?, ?)";
-  database.prepare(insert).run(key, fingerprint, result.outcome, result.status, result.body);
+  const slot = result.outcome === "refused" ? fingerprint : "";
+  const insert = "INSERT INTO ledger (op_key, slot, fingerprint, outcome, status, body) VALUES (?, ?, ?, ?, ?, ?)";
+  database.prepare(insert).run(key, slot, fingerprint, result.outcome, result.status, result.body);
   return result;
 }
 
@@ -99,7 +104,11 @@ const server = createServer(async (request, response) => {
   if (!isSigned(request)) return response.writeHead(401).end();
   try {
     const chunks = await request.toArray();
-    const call = { key: request.headers["idempotency-key"], fingerprint: request.headers["oncegate-fingerprint"] };
+    const call = {
+      key: request.headers["idempotency-key"],
+      fingerprint: request.headers["oncegate-fingerprint"],
+      generated: request.headers["oncegate-key-kind"] === "generated",
+    };
     const answer = act(call, Buffer.concat(chunks).toString());
     const headers = { "content-type": "application/json", "idempotency-outcome": answer.outcome };
     if (answer.recorded) headers["oncegate-fingerprint"] = answer.recorded;
