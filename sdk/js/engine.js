@@ -1,29 +1,52 @@
-// The engine: WebAssembly, inlined, compiled on first use and synchronously.
+// The engine, in the encoding that this entry of the package brings. If its WebAssembly cannot be started (a
+// Content-Security-Policy forbids it, or the browser has none), the same engine as plain JavaScript takes over.
+//
+// Invariant: the engine is set up once, and everybody meets the same one.
 
-import { end, initSync, pending, prepare, state, submit } from "oncegate-engine/engine.js";
-import wasm from "oncegate-engine/wasm.js";
+import { end, imports, pending, prepare, setUp, state, submit } from "oncegate-engine/engine.js";
+import { instantiate, instead } from "oncegate-encoding";
 
-let ready = false;
+let isThere = false;
+let loading;
+let obstacle;
 
-export function engine() {
-  if (!ready) {
-    try {
-      initSync({ module: fromHex(wasm) });
-    } catch (cause) {
-      throw new Error(
-        "oncegate: WebAssembly cannot be started here. If the page has a Content-Security-Policy, add 'wasm-unsafe-eval' to its script-src.",
-        { cause },
-      );
-    }
-    ready = true;
+/** A promise that ends when the engine can be used, or nothing if that is so already. It may be asked again after a failure. */
+export function load() {
+  if (isThere || loading) return loading;
+  try {
+    const exports = instantiate(imports());
+    if (!(exports instanceof Promise)) return adopt(exports);
+    loading = exports.catch(takeOver).then(adopt);
+  } catch (cause) {
+    loading = takeOver(cause).then(adopt);
   }
-  return { end, pending, prepare, state, submit };
+  loading.catch(() => (loading = undefined));
+  return loading;
 }
 
-function fromHex(text) {
-  const digit = (index) => {
-    const code = text.charCodeAt(index);
-    return (code & 15) + 9 * (code >> 6);
-  };
-  return Uint8Array.from({ length: text.length / 2 }, (_, index) => digit(2 * index) * 16 + digit(2 * index + 1));
+/** What kept WebAssembly from being used, if something did. */
+export function wasmObstacle() {
+  return obstacle;
+}
+
+export function isLoaded() {
+  return isThere;
+}
+
+export function engine() {
+  load();
+  if (isThere) return { end, pending, prepare, state, submit };
+  throw new Error("oncegate: the engine is still being loaded; wait for `ready` first");
+}
+
+async function takeOver(cause) {
+  if (!instead) throw cause;
+  const script = await instead();
+  obstacle = cause;
+  return script.instantiate(imports());
+}
+
+function adopt(exports) {
+  setUp(exports);
+  isThere = true;
 }

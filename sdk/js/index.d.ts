@@ -44,6 +44,12 @@ export interface Options {
 
 export interface Oncegate extends EventTarget {
   /**
+   * Fulfilled when the engine is there: at once, unless this page forbids WebAssembly or loads it as a file
+   * of its own. {@link submit} waits by itself; {@link pending}, {@link state} and {@link end} throw before.
+   */
+  readonly ready: Promise<unknown>;
+
+  /**
    * Sends one operation, with one key on every send, until somebody says what became of it or a
    * limit is reached. It rejects only for mistakes in the request, before anything is sent.
    *
@@ -225,6 +231,8 @@ export interface OncegateEvent {
    * - `wait`: a wait begins.
    * - `settled`: the result is there.
    * - `storage-missing`: the key will not survive a reload.
+   * - `wasm-blocked`: WebAssembly cannot be used here (a Content-Security-Policy forbids it): the same
+   *   engine runs as plain JavaScript. `reason` is what the browser said.
    */
   type:
     | "click-coalesced"
@@ -235,7 +243,8 @@ export interface OncegateEvent {
     | "cancel"
     | "wait"
     | "settled"
-    | "storage-missing";
+    | "storage-missing"
+    | "wasm-blocked";
   intent: string | undefined;
   key: string;
   /** The number of sends under this key so far. */
@@ -250,7 +259,7 @@ export interface OncegateEvent {
   waitMs?: number;
   /** `settled`: the result's outcome. */
   outcome?: Result["outcome"];
-  /** `network-error`: `"failed"` or `"timeout"`. `settled`: the result's reason. */
+  /** `network-error`: `"failed"` or `"timeout"`. `settled`: the result's reason. `wasm-blocked`: the obstacle. */
   reason?: string;
   /** `click-coalesced`: the payload differs from the one that was sent. */
   changed?: boolean;

@@ -8,7 +8,7 @@
 // imported on a server).
 
 import * as clock from "./clock.js";
-import { engine } from "./engine.js";
+import { engine, isLoaded, load, wasmObstacle } from "./engine.js";
 import { toJob } from "./job.js";
 import { toSettings } from "./settings.js";
 import { openStorage } from "./storage.js";
@@ -27,7 +27,7 @@ class Oncegate extends EventTarget {
   #onEvent;
   #storage;
   #running = new Map();
-  #agreed;
+  #ready;
 
   constructor(options = {}) {
     super();
@@ -36,10 +36,12 @@ class Oncegate extends EventTarget {
     this.#storage = openStorage(options.storage);
     if (typeof document !== "undefined") {
       clock.start();
-      if (engine().prepare(this.#storage)) {
-        this.#agreed = new Promise((resolve) => setTimeout(resolve, AGREEING_MS));
-      }
+      this.#begin();
     }
+  }
+
+  get ready() {
+    return Promise.resolve(this.#begin());
   }
 
   submit(request) {
@@ -65,6 +67,23 @@ class Oncegate extends EventTarget {
     return !this.#running.has(intent) && engine().end(this.#storage, String(intent));
   }
 
+  /** Loads the engine; a promise, unless everything is there at once. */
+  #begin() {
+    if (this.#ready === undefined) {
+      const loading = load();
+      this.#ready = loading ? loading.then(() => this.#prepare()) : this.#prepare();
+      loading?.catch(() => (this.#ready = undefined));
+    }
+    return this.#ready;
+  }
+
+  #prepare() {
+    const obstacle = wasmObstacle();
+    if (obstacle) this.#emit("wasm-blocked", undefined, { key: "", send: 0, reason: String(obstacle) });
+    const made = typeof document !== "undefined" && engine().prepare(this.#storage);
+    return made ? new Promise((resolve) => setTimeout(resolve, AGREEING_MS)) : null;
+  }
+
   #coalesce({ job: first, promise, progress }, { intent, url, method, bytes }) {
     const changed = first.url !== url || first.method !== method || !areEqual(first.bytes, bytes);
     this.#emit("click-coalesced", intent, { ...progress, changed });
@@ -72,7 +91,8 @@ class Oncegate extends EventTarget {
   }
 
   #start(job, signal) {
-    const key = job.intent === undefined ? "" : this.state(job.intent).key;
+    const ready = this.#begin();
+    const key = job.intent === undefined || !isLoaded() ? "" : this.state(job.intent).key;
     const progress = { key, send: 0 };
     const abandon = abandonment(signal);
     job.aborted = abandon.promise;
@@ -85,7 +105,7 @@ class Oncegate extends EventTarget {
       this.#running.delete(job.intent);
       abandon.stop();
     };
-    const result = this.#agreed ? this.#agreed.then(() => engine().submit(job)) : engine().submit(job);
+    const result = ready ? ready.then(() => engine().submit(job)) : engine().submit(job);
     const promise = result.then(
       (result) => {
         release();

@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { gzipSync } from "node:zlib";
+import { fileURLToPath } from "node:url";
 
 import { messages } from "../dist/index.js";
+import { BUDGETS, integrity, size } from "../size.mjs";
 
 const dist = new URL("../dist/", import.meta.url);
 
@@ -21,24 +22,57 @@ test("importing it on a server does nothing: no fetch, no compilation, no global
   assert.equal(String(said).trim(), "string");
 });
 
-test("the package is one file and its types", () => {
-  assert.deepEqual(readdirSync(dist).sort(), ["index.d.ts", "index.js"]);
-  assert.doesNotMatch(readFileSync(new URL("index.js", dist), "utf8"), /\bimport\.meta\b|\bawait import\b/);
+/** What package.json says of the package. */
+const description = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+
+/** Every path that `exports` names, however deep. */
+const paths = (target) => (typeof target === "string" ? [target] : Object.values(target).flatMap(paths));
+
+test("every file that package.json names exists, and dist/ holds nothing that nobody names", () => {
+  const { main, module, types, unpkg, jsdelivr, exports } = description;
+  const named = new Set([main, module, types, unpkg, jsdelivr, ...paths(exports)]);
+  // Loaded by the entries themselves, relative to their own place.
+  const files = [...readdirSync(dist), "../package.json"].map((file) => new URL(file, dist));
+  const loaded = new URL("engine-js.js", dist).href;
+  const expected = [...named].map((path) => new URL(`../${path}`, import.meta.url).href).concat(loaded);
+  assert.deepEqual(files.map(({ href }) => href).sort(), expected.sort());
 });
 
-test("the package stays below its size", (t) => {
-  const size = gzipSync(readFileSync(new URL("index.js", dist)), { level: 9 }).length;
-  t.diagnostic(`dist/index.js: ${size} bytes with gzip`);
-  assert.ok(size < 28 * 1024, `${size} bytes`);
-});
-
-test("every entry of package.json exists", () => {
-  const root = new URL("../", import.meta.url);
-  const description = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
-  const { types, import: esm, default: fallback } = description.exports["."];
-  for (const path of [types, esm, fallback, description.main, description.module, description.types]) {
-    assert.ok(readFileSync(new URL(path, root)).length > 0, path);
+test("every condition has its types, and they come first", () => {
+  const conditions = (target) => (target.default ? [target] : Object.values(target).flatMap(conditions));
+  for (const target of Object.values(description.exports).filter((target) => typeof target === "object")) {
+    for (const condition of conditions(target)) assert.deepEqual(Object.keys(condition), ["types", "default"]);
   }
+});
+
+test("exactly the entries that act when they are imported are named as such", () => {
+  const acting = ["./auto", "./element", "./panel"].filter((entry) => entry in description.exports);
+  const files = acting.flatMap((entry) => [`./dist/${entry.slice(2)}.js`, `./dist/${entry.slice(2)}.cjs`]);
+  assert.deepEqual(description.sideEffects || [], files);
+});
+
+test("no script waits at its top, and only those that lie beside a file of their own know their address", () => {
+  for (const file of readdirSync(dist).filter((file) => /js$/.test(file))) {
+    const text = readFileSync(new URL(file, dist), "utf8");
+    assert.doesNotMatch(text, /^(import[^;]*;)*\s*await\b/, file);
+    assert.equal(/\bimport\.meta\b/.test(text), file === "wasm.js", file);
+  }
+});
+
+for (const [file, most] of Object.entries(BUDGETS)) {
+  test(`${file} stays below its size`, (t) => {
+    t.diagnostic(`dist/${file}: ${size(file)} bytes with gzip`);
+    assert.ok(size(file) <= most, `${size(file)} of ${most} bytes`);
+  });
+}
+
+test("the package that is published holds its documents and dist/, and names its script by its hash", () => {
+  const target = fileURLToPath(new URL("../../target/package/", import.meta.url));
+  const packed = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: target }));
+  const [{ files }] = Array.isArray(packed) ? packed : Object.values(packed);
+  const expected = ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json", ...readdirSync(dist).map((file) => `dist/${file}`)];
+  assert.deepEqual(files.map(({ path }) => path).sort(), expected.sort());
+  assert.ok(readFileSync(`${target}README.md`, "utf8").includes(`integrity="${integrity()}"`));
 });
 
 test("every case has a text in both languages that says what to do", () => {

@@ -133,7 +133,11 @@ fn dispatch(command: Command) -> Result<ExitCode> {
             )?;
         }
         Command::Test { parts } => return test::run(&project, &parts),
-        Command::Build => build::all(&project, &Tools::install(&project)?)?,
+        Command::Build => {
+            let tools = Tools::install(&project)?;
+            build::all(&project, &tools)?;
+            build::print_sizes(&project, &tools)?;
+        }
         Command::Bench { bench } => bench::run(&project, &bench)?,
         Command::Stack(stack) => {
             let plan = Plan {

@@ -32,6 +32,11 @@ pub(crate) fn all(project: &Project, tools: &Tools) -> Result<()> {
     site::build(project)
 }
 
+/// Prints the sizes of what a browser downloads, beside their budgets.
+pub(crate) fn print_sizes(project: &Project, tools: &Tools) -> Result<()> {
+    sdk::print_sizes(project, tools)
+}
+
 /// Does a step unless its stamp holds. The stamp was taken before the work, so that a file which is changed meanwhile is
 /// seen as changed by the next run.
 fn unless_stamped(
