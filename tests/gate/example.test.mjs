@@ -15,7 +15,7 @@ import { json, startStack, until } from "../support/stack.mjs";
 
 const EXAMPLES = [
   ["Node", process.execPath, "ledger.mjs"],
-  ["Python", "python3", "ledger.py"],
+  ["Python", process.env.ONCEGATE_PYTHON ?? "python3", "ledger.py"],
 ];
 
 for (const [language, program, name] of EXAMPLES) {

@@ -2,11 +2,11 @@
 //! when the tool is complete, so that a run which was cut off leaves nothing that a later one trusts.
 
 mod apt;
-mod browser;
 mod cargo_tools;
 mod lockfile;
 mod node;
 mod npm;
+mod programs;
 mod rust;
 mod version;
 
@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 
 use crate::project::Project;
 
-pub(crate) use browser::{Found, chromium, engines};
+pub(crate) use programs::{Found, chromium, engines, python};
 pub(crate) use rust::nightly_version;
 
 /// Everything that a build may call, complete and in the right version.

@@ -14,7 +14,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::project::Project;
-use crate::setup::{Tools, chromium, engines};
+use crate::setup::{Tools, chromium, engines, python};
 use crate::ui::{say, seconds};
 use tally::Tally;
 
@@ -127,7 +127,7 @@ impl Part {
             Self::Types => node::types(project, tools),
             Self::Sdk => node::tests(project, tools, "sdk/tests", &chromium(project)?),
             Self::Workerd => node::workerd(project, tools),
-            Self::Gate => node::tests(project, tools, "tests/gate", &[]),
+            Self::Gate => node::tests(project, tools, "tests/gate", &python(project)?),
             Self::Browser => node::tests(project, tools, "tests/browser", &chromium(project)?),
             Self::Engines => node::tests(project, tools, "tests/engines", &engines(project)?),
             Self::Deploy => chain::deploy(project, tools),

@@ -1,4 +1,4 @@
-//! The browsers of the tests. Invariant: a path that is handed out is a file; on Debian what is missing is installed
+//! The programs that tests start: browsers, and Python. Invariant: a path that is handed out is a file; on Debian what is missing is installed
 //! first, all of it at once.
 
 use std::path::{Path, PathBuf};
@@ -51,6 +51,13 @@ const ENGINES: [Program; 6] = [
     },
 ];
 
+/// For the examples of origins.
+const PYTHON: Program = Program {
+    variable: "ONCEGATE_PYTHON",
+    package: "python3",
+    names: &["python3"],
+};
+
 /// Where a browser lies that is in no search path.
 const WEBKIT_FOLDERS: [&str; 2] = ["webkit2gtk-4.1", "webkit2gtk-4.0"];
 
@@ -59,19 +66,24 @@ pub(crate) type Found = (&'static str, PathBuf);
 
 /// Chromium alone.
 pub(crate) fn chromium(project: &Project) -> Result<Vec<Found>> {
-    all(project, &[CHROMIUM])
+    all(project, "the browser tests need a browser", &[CHROMIUM])
 }
 
 /// Chromium, Firefox and WebKit, with what drives them.
 pub(crate) fn engines(project: &Project) -> Result<Vec<Found>> {
-    all(project, &ENGINES)
+    all(project, "the browser tests need a browser", &ENGINES)
 }
 
-fn all(project: &Project, programs: &[Program]) -> Result<Vec<Found>> {
+/// Python 3.
+pub(crate) fn python(project: &Project) -> Result<Vec<Found>> {
+    all(project, "the tests of the examples need Python", &[PYTHON])
+}
+
+fn all(project: &Project, what: &str, programs: &[Program]) -> Result<Vec<Found>> {
     let mut missing: Vec<_> = absent(programs).map(|program| program.package).collect();
     missing.dedup();
     if !missing.is_empty() {
-        apt::install(project, "the browser tests need a browser", &missing)?;
+        apt::install(project, what, &missing)?;
     }
     if let Some(program) = absent(programs).next() {
         bail!(
