@@ -2,6 +2,7 @@
 
 mod bench;
 mod build;
+mod database;
 mod http;
 mod process;
 mod project;
@@ -53,6 +54,8 @@ enum Command {
         #[command(subcommand)]
         bench: bench::Bench,
     },
+    /// Starts a database server with a data folder of its own, for a test that controls it by lines on standard input
+    Database(Database),
     /// Starts origin and gate for a test that controls them by lines on standard input
     Stack(Stack),
 }
@@ -71,6 +74,15 @@ struct Up {
     /// Make the purchase, print what happened, stop everything
     #[arg(long)]
     check: bool,
+}
+
+#[derive(Args)]
+struct Database {
+    /// Which one
+    kind: database::Kind,
+    /// The folder for its data and logs
+    #[arg(long)]
+    state_dir: PathBuf,
 }
 
 #[derive(Args)]
@@ -139,6 +151,9 @@ fn dispatch(command: Command) -> Result<ExitCode> {
             build::print_sizes(&project, &tools)?;
         }
         Command::Bench { bench } => bench::run(&project, &bench)?,
+        Command::Database(server) => {
+            database::remote::serve(&project, server.kind, &server.state_dir)?;
+        }
         Command::Stack(stack) => {
             let plan = Plan {
                 state: stack.state_dir,

@@ -1,6 +1,5 @@
 //! Callers that send too much, send too little, or leave.
 
-use sqlx::query;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -54,8 +53,7 @@ async fn l8_an_upload_that_is_cut_executes_nothing_and_says_so() {
 #[tokio::test]
 async fn a_caller_that_leaves_does_not_stop_its_order() {
     let shop = Shop::open().await;
-    let mut connection = shop.books.connect().await;
-    query(SLOW_ORDERS).execute(&mut connection).await.unwrap();
+    shop.books.slow_down_orders().await;
     let mut stream = TcpStream::connect(shop.address).await.unwrap();
     stream.write_all(&Call::order("k").request()).await.unwrap();
     shop.books.until_locked().await;
@@ -64,13 +62,6 @@ async fn a_caller_that_leaves_does_not_stop_its_order() {
     shop.books.until_executed(1).await;
     shop.finds_the_one_order("k").await;
 }
-
-/// Makes the database count for about a second before it takes an order.
-const SLOW_ORDERS: &str = "CREATE TRIGGER slow BEFORE INSERT ON orders BEGIN
-    SELECT count(*) FROM (
-        WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted LIMIT 8000000)
-        SELECT n FROM counted
-    ); END";
 
 fn too_large() -> Call {
     Call::order("k").with_body(" ".repeat(64 * 1024) + &order(&[("mug", 1)], CARD))

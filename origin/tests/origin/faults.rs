@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::client::{Call, exchange, request};
+use crate::books::Books;
+use crate::client::{Call, SECRETS, exchange, request};
 use crate::shop::Shop;
 
 #[tokio::test]
@@ -101,9 +102,10 @@ async fn a_delay_ends() {
 
 #[tokio::test]
 async fn a_delayed_attempt_arrives_although_its_caller_left() {
-    let shop = Shop::with_faults(r#"[{"delay_before": 200}]"#).await;
+    let shop = Shop::start(Books::in_a_file(), SECRETS, true).await;
+    shop.set_faults(r#"[{"delay_before": 200}]"#).await;
     // So that it cannot be done before its caller left.
-    let lock = shop.books.lock().await;
+    let lock = shop.books.lock_file().await;
     let mut stream = TcpStream::connect(shop.address).await.unwrap();
     stream.write_all(&Call::order("k").request()).await.unwrap();
     shop.until_faults_left(0).await;

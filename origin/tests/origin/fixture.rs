@@ -7,7 +7,7 @@ use oncegate_origin::sql::{Database, Dialect, Statements};
 
 use sqlx::Connection as _;
 
-use crate::shop::Books;
+use crate::books::Books;
 
 pub(crate) struct Fixture<DB: Dialect> {
     pub(crate) books: Books,
@@ -21,15 +21,18 @@ macro_rules! on_database {
         async fn on<DB: oncegate_origin::sql::Dialect>(
             $fixture: crate::fixture::Fixture<DB>,
         ) $body
-        on::<sqlx::Sqlite>(crate::fixture::Fixture::new().await).await
+        let kind = crate::books::Kind::of_environment();
+        let books = crate::books::Books::new().await;
+        crate::books::with_database!(kind, DB => {
+            on(crate::fixture::Fixture::<DB>::on(books).await).await;
+        });
     }};
 }
 
 pub(crate) use on_database;
 
 impl<DB: Dialect> Fixture<DB> {
-    pub(crate) async fn new() -> Self {
-        let books = Books::new();
+    pub(crate) async fn on(books: Books) -> Self {
         let database = Database::<DB>::open(&books.url()).await.unwrap();
         let mut connection = DB::Connection::connect(&books.url()).await.unwrap();
         for sql in [

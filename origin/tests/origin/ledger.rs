@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use oncegate_core::key::KeyKind;
 use oncegate_core::ledger::{Recorded, State};
-use oncegate_origin::ledger::{Call, Effect, Failure, Verdict};
+use oncegate_origin::ledger::{Call, Effect, Failure, Ledger, Verdict};
 use oncegate_origin::sql::{Dialect, Statements};
-use tokio::sync::Notify;
+use tokio::time::sleep;
 
 use crate::fixture::{answer, call, executed, never, on_database, take};
-use crate::shop::queue_up;
 
 /// Loses the claim, as a ledger that decides wrongly would.
 async fn lose_the_claim<DB: Dialect>(connection: &mut DB::Connection) -> Result<Effect, Failure> {
@@ -155,42 +155,37 @@ async fn l4_a_first_attempt_that_arrives_after_the_refusal_does_nothing() {
     });
 }
 
-/// The second attempt queues for the write lock while the first one holds it, so it comes in exactly
-/// between the first one's rollback and its refusal.
-#[tokio::test]
-async fn l4_a_refusal_that_meets_an_executed_row_answers_with_it() {
+/// The second attempt waits in another process, and may come in between the first one's rollback and
+/// its refusal.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn l4_a_refusal_and_an_execution_that_meet_agree() {
     on_database!(|fixture| {
-        let (inside, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let refusing = tokio::spawn({
-            let (ledger, inside, go_on) = (fixture.ledger.clone(), inside.clone(), go_on.clone());
-            async move {
-                ledger
-                    .once(
-                        &call("k", 'a', KeyKind::Client),
-                        async move |connection: &mut DB::Connection| {
-                            inside.notify_one();
-                            go_on.notified().await;
-                            take::<DB>(connection, Ok(Effect::Refused(answer("no")))).await
-                        },
-                    )
-                    .await
-                    .unwrap()
-            }
-        });
-        inside.notified().await;
-        let same = call("k", 'a', KeyKind::Client);
-        let mut executing = Box::pin(fixture.ledger.once(
-            &same,
-            async move |connection: &mut DB::Connection| {
-                take::<DB>(connection, Ok(executed("yes"))).await
-            },
-        ));
-        queue_up(&mut executing).await;
-        go_on.notify_one();
-        assert_eq!(executing.await.unwrap(), Verdict::Executed(answer("yes")));
-        assert_eq!(refusing.await.unwrap(), Verdict::Executed(answer("yes")));
-        assert_eq!((fixture.effects().await, fixture.rows().await), (1, 1));
+        let other = fixture.another_ledger().await;
+        let mut executions = 0;
+        for round in 0..20 {
+            let call = call(&format!("k{round}"), 'a', KeyKind::Client);
+            let refusing = tokio::spawn(refuse_slowly(fixture.ledger.clone(), call.clone()));
+            let executing = other
+                .once(&call, async move |connection: &mut DB::Connection| {
+                    take::<DB>(connection, Ok(executed("yes"))).await
+                })
+                .await
+                .unwrap();
+            assert_eq!(refusing.await.unwrap(), executing, "round {round}");
+            executions += i64::from(executing == Verdict::Executed(answer("yes")));
+            assert_eq!(fixture.effects().await, executions, "round {round}");
+        }
     });
+}
+
+async fn refuse_slowly<DB: Dialect>(ledger: Ledger<DB>, call: Call) -> Verdict {
+    ledger
+        .once(&call, async move |connection: &mut DB::Connection| {
+            sleep(Duration::from_millis(5)).await;
+            take::<DB>(connection, Ok(Effect::Refused(answer("no")))).await
+        })
+        .await
+        .unwrap()
 }
 
 #[tokio::test]

@@ -1,15 +1,16 @@
-//! The origin against the rules of section 6 of the protocol: real SQLite files, real HTTP.
+//! The origin against the rules of section 6 of the protocol: real databases, real HTTP.
 //!
 //! A test's name begins with the rule that it holds the origin to.
 
+mod books;
 mod callers;
 mod cancel;
 mod client;
 mod faults;
+mod file;
 mod fixture;
 mod ledger;
 mod orders;
 mod process;
 mod shop;
 mod signature;
-mod waits;

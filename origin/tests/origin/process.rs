@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
+use crate::books::Books;
 use crate::client::{Call, SECRETS, exchange, parse, request};
-use crate::shop::{Books, address};
+use crate::shop::address;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_oncegate-origin");
 
@@ -96,7 +97,7 @@ async fn has_one_order_after_a_restart(books: &Books) {
 
 #[tokio::test]
 async fn l3_a_process_killed_inside_the_transaction_leaves_nothing() {
-    let books = Books::new();
+    let books = Books::new().await;
     let mut program = Program::start(&books);
     let _open = program.open_slow_order(&books).await;
     program.child.kill().unwrap();
@@ -106,7 +107,7 @@ async fn l3_a_process_killed_inside_the_transaction_leaves_nothing() {
 
 #[tokio::test]
 async fn l3_a_process_killed_after_the_commit_leaves_the_order() {
-    let books = Books::new();
+    let books = Books::new().await;
     let mut program = Program::start(&books);
     let faults = request("PUT", "/faults", &[], br#"["drop_after_commit"]"#);
     exchange(program.address, &faults).await;
@@ -122,7 +123,7 @@ async fn l3_a_process_killed_after_the_commit_leaves_the_order() {
 #[tokio::test]
 async fn l3_a_shutdown_ends_within_two_seconds_and_halves_nothing() {
     for signal in ["-TERM", "-INT"] {
-        let books = Books::new();
+        let books = Books::new().await;
         let mut program = Program::start(&books);
         let _open = program.open_slow_order(&books).await;
         let asked = Instant::now();
@@ -139,7 +140,7 @@ async fn l3_a_shutdown_ends_within_two_seconds_and_halves_nothing() {
 
 #[tokio::test]
 async fn a_shutdown_lets_short_calls_end() {
-    let books = Books::new();
+    let books = Books::new().await;
     let mut program = Program::start(&books);
     let faults = request("PUT", "/faults", &[], br#"[{"delay_within": 500}]"#);
     exchange(program.address, &faults).await;
@@ -154,9 +155,9 @@ async fn a_shutdown_lets_short_calls_end() {
 }
 
 /// There are more connections than the program may have files.
-#[test]
-fn connections_that_cannot_be_accepted_are_logged() {
-    let books = Books::new();
+#[tokio::test]
+async fn connections_that_cannot_be_accepted_are_logged() {
+    let books = Books::new().await;
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -n 32 && exec \"$0\" \"$@\"", PROGRAM]);
     let mut program = Program::run(limited.stderr(Stdio::piped()), &books);
@@ -205,5 +206,15 @@ fn a_wrong_start_says_what_to_do() {
         SECRETS,
         "sqlite:/nowhere/shop.sqlite",
         "cannot open the database sqlite:/nowhere",
+    );
+    refuses(
+        SECRETS,
+        "mysql://shop:hidden@127.0.0.1:1/shop",
+        "cannot open the database mysql://shop@127.0.0.1:1/shop",
+    );
+    refuses(
+        SECRETS,
+        "oracle:x",
+        "its URL begins with sqlite:, mysql:// or postgres://",
     );
 }

@@ -1,4 +1,4 @@
-//! A shop that serves from a directory of its own, and a look at its books from outside.
+//! A shop that serves from a database of its own.
 
 use std::future::poll_fn;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,12 +10,10 @@ use std::time::Duration;
 
 use oncegate_core::signature::Secrets;
 use oncegate_origin::server::{Config, Origin};
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions, SqliteConnection, query, query_scalar};
-use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
+use crate::books::Books;
 use crate::client::{Call, Response, SECRETS, exchange, parse, request};
 
 /// Asks again until it is so, for as long as a slow machine may need.
@@ -35,86 +33,6 @@ pub(crate) async fn queue_up(future: &mut (impl Future + Unpin)) {
     assert!(polled.await.is_pending());
 }
 
-/// A directory with a database file in it.
-pub(crate) struct Books(TempDir);
-
-impl Books {
-    pub(crate) fn new() -> Self {
-        Self(TempDir::new().expect("a temporary directory"))
-    }
-
-    pub(crate) fn url(&self) -> String {
-        format!("sqlite:{}", self.0.path().join("shop.sqlite").display())
-    }
-
-    /// A connection of its own, as another process would have it.
-    pub(crate) async fn connect(&self) -> SqliteConnection {
-        let options = SqliteConnectOptions::new().filename(self.0.path().join("shop.sqlite"));
-        options.connect().await.expect("the shop's file")
-    }
-
-    /// Another process that holds the write lock, until the connection commits or closes.
-    pub(crate) async fn lock(&self) -> SqliteConnection {
-        let mut lock = self.connect().await;
-        query("BEGIN IMMEDIATE").execute(&mut lock).await.unwrap();
-        lock
-    }
-
-    /// Until somebody is inside a transaction that writes.
-    pub(crate) async fn until_locked(&self) {
-        let path = self.0.path().join("shop.sqlite");
-        let options = SqliteConnectOptions::new().filename(path);
-        let options = options.busy_timeout(Duration::ZERO);
-        let mut asking = options.connect().await.expect("the shop's file");
-        until(async || {
-            let got = query("BEGIN IMMEDIATE").execute(&mut asking).await;
-            if got.is_ok() {
-                query("ROLLBACK").execute(&mut asking).await.unwrap();
-            }
-            got.is_err()
-        })
-        .await;
-    }
-
-    /// Until there are so many orders.
-    pub(crate) async fn until_executed(&self, orders: i64) {
-        until(async || self.orders().await == orders).await;
-        assert_eq!(self.executed().await, orders);
-    }
-
-    /// One number out of the file.
-    pub(crate) async fn number(&self, sql: &str) -> i64 {
-        let mut connection = self.connect().await;
-        query_scalar(AssertSqlSafe(sql))
-            .fetch_one(&mut connection)
-            .await
-            .expect("a number")
-    }
-
-    pub(crate) async fn orders(&self) -> i64 {
-        self.number("SELECT count(*) FROM orders").await
-    }
-
-    /// Every row of the ledger.
-    pub(crate) async fn rows(&self) -> i64 {
-        self.number("SELECT count(*) FROM idempotency_ledger").await
-    }
-
-    pub(crate) async fn stock(&self, sku: &str) -> i64 {
-        self.number(&format!("SELECT stock FROM products WHERE sku = '{sku}'"))
-            .await
-    }
-
-    /// Orders, payments, and executed rows: all the same number, whatever happened.
-    pub(crate) async fn executed(&self) -> i64 {
-        let orders = self.orders().await;
-        let payments = self.number("SELECT count(*) FROM payments").await;
-        let rows = "SELECT count(*) FROM idempotency_ledger WHERE state = 'executed'";
-        assert_eq!((orders, orders), (payments, self.number(rows).await));
-        orders
-    }
-}
-
 /// A shop inside this process. It stops when dropped.
 pub(crate) struct Shop {
     pub(crate) address: SocketAddr,
@@ -124,7 +42,7 @@ pub(crate) struct Shop {
 
 impl Shop {
     pub(crate) async fn open() -> Self {
-        Self::start(Books::new(), SECRETS, false).await
+        Self::start(Books::new().await, SECRETS, false).await
     }
 
     /// Sends the order of `key` again, as the gate would, and finds it executed, once.
@@ -139,7 +57,7 @@ impl Shop {
     }
 
     pub(crate) async fn with_faults(faults: &str) -> Self {
-        let shop = Self::start(Books::new(), SECRETS, true).await;
+        let shop = Self::start(Books::new().await, SECRETS, true).await;
         shop.set_faults(faults).await;
         shop
     }

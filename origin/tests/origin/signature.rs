@@ -6,8 +6,9 @@ use oncegate_core::key::KeyKind;
 use oncegate_core::signature::{CLOCK_TOLERANCE_MS, Claims, Secrets};
 use oncegate_origin::clock::now_ms;
 
+use crate::books::Books;
 use crate::client::{Call, Response, SECRETS, exchange, parse, request};
-use crate::shop::{Books, Shop};
+use crate::shop::Shop;
 
 type Headers = Vec<(&'static str, String)>;
 
@@ -128,7 +129,7 @@ async fn l1_a_signature_from_a_clock_far_away_is_refused() {
 #[tokio::test]
 async fn l1_secrets_rotate_without_a_gap() {
     let both = "new=fedcba9876543210,test=0123456789abcdef";
-    let shop = Shop::start(Books::new(), both, false).await;
+    let shop = Shop::start(Books::new().await, both, false).await;
     for secrets in [SECRETS, both] {
         let headers = with(header::SIGNATURE, &sign(secrets, now_ms()));
         assert_eq!(post(&shop, "/orders", &headers).await.status, 201);

@@ -146,13 +146,17 @@ fn kill_orphans() {
     }
 }
 
-/// The children of this process; empty where there is no `/proc`.
 fn children() -> Vec<Pid> {
-    let me = std::process::id().to_string();
+    let children = children_of(std::process::id());
+    children.into_iter().map(Pid::from_raw).collect()
+}
+
+/// The children of a process; empty where there is no `/proc`.
+pub(crate) fn children_of(process: u32) -> Vec<i32> {
+    let process = process.to_string();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    ids.filter(|id| parent(*id).as_deref() == Some(me.as_str()))
-        .map(Pid::from_raw)
+    ids.filter(|id| parent(*id).as_deref() == Some(process.as_str()))
         .collect()
 }
 

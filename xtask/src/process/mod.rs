@@ -16,7 +16,7 @@ use anyhow::{Context, Error, Result};
 
 use crate::ui::Step;
 
-pub(crate) use groups::{end_everything, end_on_signals};
+pub(crate) use groups::{children_of, end_everything, end_on_signals};
 use output::tail;
 use watcher::Watcher;
 

@@ -34,10 +34,28 @@ pub(super) fn install(project: &Project, what: &str, packages: &[&str]) -> Resul
     Ok(())
 }
 
+/// Writes a line of configuration for a package that is about to be installed.
+pub(super) fn write(path: &str, line: &str) -> Result<()> {
+    let script = "mkdir -p \"$(dirname \"$1\")\" && printf '%s\\n' \"$2\" > \"$1\"";
+    let mut command = as_root(&format!("write the line `{line}` into {path}"))?;
+    command.args(["sh", "-c", script, "sh", path, line]);
+    let written = command.status().context("cannot start `sh`")?;
+    match written.success() {
+        true => Ok(()),
+        false => bail!("cannot write {path} ({written})"),
+    }
+}
+
 fn apt_get(by_hand: &str) -> Result<Command> {
     if ask(Command::new("apt-get").arg("--version")).is_none() {
         bail!("{by_hand}");
     }
+    let mut command = as_root(by_hand)?;
+    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+    Ok(command)
+}
+
+fn as_root(by_hand: &str) -> Result<Command> {
     let mut command = Command::new("env");
     if ask(Command::new("id").arg("-u")).as_deref() != Some("0") {
         if ask(Command::new("sudo").args(["-n", "true"])).is_none() {
@@ -46,6 +64,5 @@ fn apt_get(by_hand: &str) -> Result<Command> {
         command = Command::new("sudo");
         command.args(["-n", "env"]);
     }
-    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]);
     Ok(command)
 }

@@ -3,6 +3,7 @@
 
 mod apt;
 mod cargo_tools;
+mod databases;
 mod lockfile;
 mod node;
 mod npm;
@@ -17,6 +18,7 @@ use anyhow::{Context, Result};
 
 use crate::project::Project;
 
+pub(crate) use databases::{Programs, mariadb, postgres};
 pub(crate) use programs::{Found, chromium, engines, python};
 pub(crate) use rust::nightly_version;
 

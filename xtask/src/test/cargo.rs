@@ -55,6 +55,18 @@ pub(super) fn native(project: &Project) -> Result<Tally> {
     count(&mut cargo(project, &["test", "--no-fail-fast"]))
 }
 
+/// The origin's tests, on the server at this address.
+pub(super) fn origin_on(project: &Project, url: &str) -> Result<Tally> {
+    let package = ["test", "--package", "oncegate-origin", "--no-fail-fast"];
+    // Those of the module `file` are about SQLite's one lock, wherever the others run.
+    let tests = ["--test", "origin", "--", "--skip", "file::"];
+    let mut cargo = cargo(project, &[&package[..], &tests].concat());
+    cargo
+        .env("ONCEGATE_TEST_DATABASE", url)
+        .env("ONCEGATE_XTASK", std::env::current_exe()?);
+    count(&mut cargo)
+}
+
 pub(super) fn wasm(project: &Project, tools: &Tools) -> Result<Tally> {
     let mut cargo = cargo(
         project,

@@ -3,6 +3,7 @@
 
 mod cargo;
 mod chain;
+mod databases;
 mod fuzz;
 mod node;
 mod tally;
@@ -29,6 +30,8 @@ pub(crate) enum Part {
     Doc,
     /// The tests of all crates on this machine
     Native,
+    /// The origin's tests on PostgreSQL and MariaDB, started for them
+    Databases,
     /// The fuzz targets build, and hold for their seeds and some thousand inputs made from them
     Fuzz,
     /// Keys and canonical JSON, against what others have written for the same standards
@@ -119,6 +122,7 @@ impl Part {
             Self::Clippy => cargo::clippy(project),
             Self::Doc => cargo::doc(project),
             Self::Native => cargo::native(project),
+            Self::Databases => databases::all(project),
             Self::Fuzz => fuzz::all(project),
             Self::Foreign => node::foreign(project, tools),
             Self::Wasm => cargo::wasm(project, tools),
@@ -143,9 +147,9 @@ fn summarise(times: &[(Part, Duration)], failed: Option<Part>, whole: Duration) 
         } else {
             "ok"
         };
-        println!("{mark:7}{:8} {:>12}", part.name(), seconds(*time));
+        println!("{mark:7}{:9} {:>12}", part.name(), seconds(*time));
     }
-    println!("{:7}{:8} {:>12}\n", "", "in all", seconds(whole));
+    println!("{:7}{:9} {:>12}\n", "", "in all", seconds(whole));
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Rule L5: how long an attempt waits, and what it says when it waited in vain.
+//! Rule L5 on SQLite: how long an attempt waits for the one lock of the file, and what it says when it waited
+//! in vain.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +10,8 @@ use sqlx::{Sqlite, SqliteConnection, query};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::client::{Call, Response};
+use crate::books::Books;
+use crate::client::{Call, Response, SECRETS};
 use crate::fixture::{Fixture, answer, call, executed, never, take};
 use crate::shop::{Shop, queue_up};
 
@@ -41,8 +43,8 @@ fn took_five_seconds(since: Instant) {
 
 #[tokio::test]
 async fn l5_an_attempt_that_waited_in_vain_did_nothing_and_says_so() {
-    let shop = Shop::open().await;
-    let lock = shop.books.lock().await;
+    let shop = Shop::start(Books::in_a_file(), SECRETS, false).await;
+    let lock = shop.books.lock_file().await;
     let since = Instant::now();
     let (attempt, cancelled) = (Call::order("k"), Call::order("c"));
     let (attempt, cancel) = tokio::join!(shop.send(&attempt), shop.ask("cancel", &cancelled));
@@ -60,7 +62,7 @@ async fn l5_an_attempt_that_waited_in_vain_did_nothing_and_says_so() {
 /// SQLite locks the whole file, so a duplicate cannot tell that it is its own key that is held.
 #[tokio::test]
 async fn l5_a_duplicate_waits_five_seconds_and_no_longer() {
-    let fixture = Fixture::<Sqlite>::new().await;
+    let fixture = Fixture::<Sqlite>::on(Books::in_a_file()).await;
     let (inside, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let call = call("k", 'a', KeyKind::Client);
     let first = {
@@ -91,8 +93,8 @@ async fn l5_a_duplicate_waits_five_seconds_and_no_longer() {
 /// waits for the lock, and then for the lock itself.
 #[tokio::test]
 async fn l5_waiting_for_a_connection_and_for_the_lock_does_not_add_up() {
-    let fixture = Fixture::<Sqlite>::new().await;
-    let lock = fixture.books.lock().await;
+    let fixture = Fixture::<Sqlite>::on(Books::in_a_file()).await;
+    let lock = fixture.books.lock_file().await;
     let attempt = async |key, after| {
         sleep(after).await;
         let since = Instant::now();
@@ -113,8 +115,8 @@ async fn l5_waiting_for_a_connection_and_for_the_lock_does_not_add_up() {
 /// database.
 #[tokio::test]
 async fn l5_waiting_again_after_a_refusal_does_not_add_up() {
-    let fixture = Fixture::<Sqlite>::new().await;
-    let lock = fixture.books.lock().await;
+    let fixture = Fixture::<Sqlite>::on(Books::in_a_file()).await;
+    let lock = fixture.books.lock_file().await;
     let (inside, queued, done) = (
         Notify::new(),
         Arc::new(Notify::new()),
