@@ -1,24 +1,34 @@
-//! When the client sends, waits and stops.
+//! When the client sends, looks, waits and stops.
 //!
 //! Invariant: every send of one [`Attempt`] is under one key, except for one change to the next
 //! epoch's key after the gate said that nothing of the old one can happen (rule I8). A key is
-//! cancelled only if another payload has it and is open: nobody can send that payload again. An
-//! attempt that has sent something ends as failed only on the gate's word; everything else is
-//! [`End::Unknown`] (rule T4).
+//! cancelled only if another payload has it and is open (nobody can send that payload again), if the
+//! gate says that nothing is executed and nothing more will be sent, or if the application asks for
+//! it. What may have been executed is sent again only to a server that is known not to execute a key
+//! twice. An attempt that has sent something ends as failed only on the gate's word; everything else
+//! is [`End::Unknown`] (rule T4).
 //!
 //! The machine does nothing: the shell carries out each [`Action`] and reports the [`Event`] that
-//! came of it. `now_ms` comes from a monotonic clock with any origin.
+//! came of it. `now_ms` comes from a monotonic clock with any origin. [`flow`] joins it with what is
+//! stored.
 
 mod answer;
+pub mod budget;
+mod call;
+mod end;
+pub mod flow;
+pub mod record;
 #[cfg(test)]
 mod tests;
 
 use core::fmt;
 
 pub use answer::{Answer, Problem};
+pub use end::{End, Reason, Why};
 
 use crate::backoff::Backoff;
-use answer::Verdict;
+use answer::{Verdict, after_silence};
+use call::{Call, Purpose};
 
 /// The limits of one attempt to get an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +41,27 @@ pub struct Config {
     pub base_ms: u64,
     /// No wait that the client chooses is longer.
     pub cap_ms: u64,
-    /// How long one send or cancellation may take, the answer's body included.
+    /// How long one call may take, the answer's body included.
     pub attempt_timeout_ms: u64,
-    /// How long all sends, cancellations and waits may take together.
+    /// How long all calls and waits may take together.
     pub deadline_ms: u64,
-    /// How many sends and cancellations there are at most. The first send is always made.
+    /// How many calls there are at most. The first one is always made, and one that only makes sure
+    /// that nothing is executed is not counted.
     pub max_sends: u32,
+}
+
+/// What an attempt is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "what a client can want of a key")]
+pub enum Aim {
+    /// The operation shall not happen.
+    Cancel,
+    /// To know what became of the operation.
+    LookUp,
+    /// To have this payload executed, although another one was sent under the key.
+    Replace,
+    /// To have the operation executed.
+    Submit,
 }
 
 /// One attempt to learn what became of an operation.
@@ -56,31 +81,37 @@ pub struct Config {
 ///           └─ aborted, no time, no call left (from every state) ──▶ Finished: unknown
 /// ```
 ///
-/// The first action is a send, so no wait ever comes before it. A wait that would not end before the
+/// A look-up comes first where another payload was sent under the key ([`Aim::Replace`]), stands
+/// between a send without an answer and the next one as long as the server has not proven that it
+/// executes a key once, and is all that is left of a key that is too old (rule T3).
+///
+/// The first action is a call, so no wait ever comes before it. A wait that would not end before the
 /// deadline is not begun: the attempt ends as unknown at once, because the customer should not sit
 /// through a wait after which nothing can follow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     config: Config,
+    aim: Aim,
     deadline_ms: u64,
     backoff: Backoff,
     calls: u32,
     key_changed: bool,
+    /// The server is known not to execute a key twice.
+    proven: bool,
+    /// The gate has said that nothing is executed and that the operation does not go on by itself.
+    nothing_happened: bool,
     state: State,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Calling(Call),
-    Waiting { until_ms: u64, then: Call },
     Finished,
-}
-
-/// What the gate is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Call {
-    Cancel,
-    Send,
+    Waiting {
+        until_ms: u64,
+        then: Call,
+        online: bool,
+    },
 }
 
 /// What the shell does next.
@@ -96,9 +127,14 @@ pub enum Action {
         /// As for a send.
         timeout_ms: u64,
     },
+    /// Ask the gate what became of the key, and report what came of it.
+    Look {
+        /// As for a send.
+        timeout_ms: u64,
+    },
     /// Send the request and report what came of it.
     Send {
-        /// Counts the sends and cancellations of this attempt from 1.
+        /// Counts the calls of this attempt from 1.
         number: u32,
         /// Report [`Event::TimedOut`] when the answer's last byte is not there by then.
         timeout_ms: u64,
@@ -109,6 +145,8 @@ pub enum Action {
     Wait {
         /// On the clock of `now_ms`.
         until_ms: u64,
+        /// Report [`Event::Online`] if the device is online again before.
+        online: bool,
     },
     /// Nothing: this is the result.
     Finish(End),
@@ -132,98 +170,45 @@ pub enum Event {
     Aborted,
     /// The answer arrived completely.
     Answered(Answer),
+    /// The application wants the operation cancelled. The call that is open, if there is one, is left
+    /// alone: its answer must not be reported.
+    CancelWanted,
     /// The call was not made, because the key's lifetime is nearly over (rule T3).
     KeyTooOld,
     /// No answer, or a part of one: the request may have been executed all the same.
     NetworkError,
+    /// As [`NetworkError`](Self::NetworkError), and the device knows that it is offline.
+    Offline,
+    /// The device is online again.
+    Online,
     /// The call's time is over.
     TimedOut,
     /// The wait's time is over.
     WaitOver,
 }
 
-/// How an attempt ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "the three outcomes of the contract"
-)]
-pub enum End {
-    /// The operation is executed.
-    Done {
-        /// By an earlier send; the answer is the stored one.
-        replayed: bool,
-        /// With an earlier payload than the one that was sent now.
-        changed: bool,
-    },
-    /// The operation is not executed and never will be.
-    Failed(Reason),
-    /// Nobody can say yet. The key stays, and the next attempt asks again.
-    Unknown(Why),
-}
-
-/// Who said no.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "the two reasons of rule T4")]
-pub enum Reason {
-    /// The operation was cancelled.
-    Cancelled,
-    /// The origin refused it.
-    Refused,
-}
-
-/// Why there is no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Why {
-    /// The user gave up waiting.
-    Aborted,
-    /// No time is left for the next wait.
-    Deadline,
-    /// The key's lifetime is nearly over.
-    KeyTooOld,
-    /// The gate said that sending the same again is of no use.
-    NotRetryable,
-    /// The answer is not the gate's, and says neither success nor "try again".
-    NotUnderstood,
-    /// Every send or cancellation was used.
-    SendsUsedUp,
-}
-
-impl End {
-    /// Whether the intent's next operation has another key (rule T4). An executed intent keeps its
-    /// key until the application ends it; an unknown one keeps it until somebody knows.
-    pub fn raises_epoch(self) -> bool {
-        matches!(self, Self::Failed(_))
-    }
-}
-
-impl Why {
-    /// A word for events and results.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Aborted => "aborted",
-            Self::Deadline => "deadline",
-            Self::KeyTooOld => "key_too_old",
-            Self::NotRetryable => "not_retryable",
-            Self::NotUnderstood => "not_understood",
-            Self::SendsUsedUp => "sends_used_up",
-        }
-    }
-}
-
 impl Attempt {
-    /// Begins at `now_ms`; the first action is a send. `seed` decides the jitter.
-    pub fn start(now_ms: u64, config: Config, seed: u64) -> (Self, Action) {
+    /// Begins at `now_ms` with a call. `proven` says that the server is known not to execute a key
+    /// twice, `seed` decides the jitter.
+    pub fn start(now_ms: u64, config: Config, aim: Aim, proven: bool, seed: u64) -> (Self, Action) {
         let attempt = Self {
             deadline_ms: now_ms.saturating_add(config.deadline_ms),
             backoff: Backoff::new(config.base_ms, config.cap_ms, seed),
             config,
+            aim,
             calls: 0,
             key_changed: false,
-            state: State::Calling(Call::Send),
+            proven,
+            nothing_happened: false,
+            state: State::Finished,
         };
-        attempt.send(now_ms, KeyChoice::Same)
+        let first = match aim {
+            Aim::Cancel => Call::Cancel(Purpose::Aim),
+            Aim::LookUp => Call::Look(Purpose::Aim),
+            Aim::Replace => Call::Look(Purpose::Settle),
+            Aim::Submit => Call::Send,
+        };
+        attempt.call(now_ms, first)
     }
 
     /// Takes what happened and decides what follows.
@@ -233,41 +218,88 @@ impl Attempt {
     /// [`IllegalEvent`] if the event does not belong to the last action: the shell is wrong.
     pub fn handle(self, now_ms: u64, event: Event) -> Result<(Self, Action), IllegalEvent> {
         Ok(match (self.state, event) {
-            (State::Calling(Call::Send), Event::Answered(answer)) => {
-                self.obey(now_ms, answer.verdict(), &answer)
-            }
-            (State::Calling(Call::Cancel), Event::Answered(answer)) => {
-                self.obey(now_ms, answer.verdict_on_cancel(), &answer)
-            }
+            (State::Calling(call), Event::Answered(answer)) => self.obey(now_ms, call, &answer),
             (State::Calling(call), Event::NetworkError | Event::TimedOut) => {
-                self.wait(now_ms, None, call)
+                self.silence(now_ms, call, false)
             }
-            (State::Calling(_), Event::KeyTooOld) => self.finish(End::Unknown(Why::KeyTooOld)),
+            (State::Calling(call), Event::Offline) => self.silence(now_ms, call, true),
+            (State::Calling(_), Event::KeyTooOld) => {
+                self.call(now_ms, Call::Look(Purpose::Last(Why::KeyTooOld)))
+            }
             (State::Calling(_) | State::Waiting { .. }, Event::Aborted) => {
                 self.finish(End::Unknown(Why::Aborted))
             }
-            (State::Waiting { until_ms, then }, Event::WaitOver) => {
-                self.wait_over(now_ms, until_ms, then)
+            (State::Calling(_) | State::Waiting { .. }, Event::CancelWanted) => {
+                self.cancel_instead(now_ms)
             }
+            (
+                State::Waiting {
+                    then, online: true, ..
+                },
+                Event::Online,
+            ) => self.wait_over(now_ms, then),
+            (
+                State::Waiting {
+                    until_ms,
+                    online,
+                    then,
+                },
+                Event::WaitOver,
+            ) => match now_ms < until_ms {
+                true => (self, Action::Wait { until_ms, online }),
+                false => self.wait_over(now_ms, then),
+            },
             (state, event) => return Err(IllegalEvent { state, event }),
         })
     }
 
-    fn obey(self, now_ms: u64, verdict: Verdict, answer: &Answer) -> (Self, Action) {
-        match verdict {
+    /// Makes a wait that has just begun longer, because somebody else has to be spared.
+    pub fn postpone(mut self, now_ms: u64, later_ms: u64) -> (Self, Action) {
+        match &mut self.state {
+            State::Waiting {
+                until_ms, online, ..
+            } => {
+                *until_ms = later_ms.max(*until_ms);
+                let action = Action::Wait {
+                    until_ms: *until_ms,
+                    online: *online,
+                };
+                match *until_ms >= self.deadline_ms {
+                    true => self.give_up(now_ms, Why::Deadline),
+                    false => (self, action),
+                }
+            }
+            _ => self.give_up(now_ms, Why::Deadline),
+        }
+    }
+
+    fn obey(mut self, now_ms: u64, call: Call, answer: &Answer) -> (Self, Action) {
+        self.proven |= answer.gate;
+        if call == Call::Send {
+            self.nothing_happened = answer.says_nothing_happened();
+        }
+        match answer.verdict(call, self.proven) {
             Verdict::Again(call) => self.wait(now_ms, answer.retry_after_ms, call),
-            Verdict::Cancel => self.cancel_other(now_ms, answer),
+            // Not under the next key: who holds that one has gone on while this attempt was
+            // cancelling, and two that cancel each other would both end unpaid.
+            Verdict::Now(Call::Cancel(Purpose::Settle)) if self.key_changed => {
+                self.wait(now_ms, answer.retry_after_ms, Call::Send)
+            }
+            Verdict::Now(call) => self.call_if_left(now_ms, call),
             Verdict::End(end) => self.finish(end),
+            Verdict::GiveUp(why) => self.give_up(now_ms, why),
             Verdict::NextKey(reason) => self.next_key(now_ms, reason),
         }
     }
 
-    /// Not under the next key: who holds that one has gone on while this attempt was cancelling, and
-    /// two that cancel each other would both end unpaid.
-    fn cancel_other(self, now_ms: u64, answer: &Answer) -> (Self, Action) {
-        match self.key_changed {
-            true => self.wait(now_ms, answer.retry_after_ms, Call::Send),
-            false => self.cancel(now_ms),
+    fn silence(self, now_ms: u64, call: Call, offline: bool) -> (Self, Action) {
+        match call {
+            Call::Cancel(Purpose::Last(why)) => self.finish(End::Unknown(why)),
+            call if offline => self.wait_for_network(now_ms, call),
+            call => {
+                let then = after_silence(call, self.proven);
+                self.wait(now_ms, None, then)
+            }
         }
     }
 
@@ -278,63 +310,98 @@ impl Attempt {
             return self.finish(End::Failed(reason));
         }
         self.key_changed = true;
-        self.send(now_ms, KeyChoice::Next)
+        self.call_under(now_ms, Call::Send, KeyChoice::Next)
     }
 
     fn wait(mut self, now_ms: u64, asked_ms: Option<u64>, then: Call) -> (Self, Action) {
-        if !self.has_call_left() {
-            return self.finish(End::Unknown(Why::SendsUsedUp));
-        }
         // "Retry-After: 0" is no opinion: without a wait, all sends would be used up in a second.
         let asked_ms = asked_ms.filter(|asked| *asked > 0);
         let wait_ms = asked_ms.or_else(|| self.backoff.next()).unwrap_or_default();
-        let until_ms = now_ms.saturating_add(wait_ms);
-        if until_ms >= self.deadline_ms {
-            return self.finish(End::Unknown(Why::Deadline));
-        }
-        self.state = State::Waiting { until_ms, then };
-        (self, Action::Wait { until_ms })
+        self.wait_until(now_ms, now_ms.saturating_add(wait_ms), then, false)
     }
 
-    fn wait_over(self, now_ms: u64, until_ms: u64, then: Call) -> (Self, Action) {
-        if now_ms < until_ms {
-            return (self, Action::Wait { until_ms });
-        }
-        match then {
-            Call::Cancel => self.cancel(now_ms),
-            // The page may have slept longer than it should.
-            Call::Send if now_ms >= self.deadline_ms => self.finish(End::Unknown(Why::Deadline)),
-            Call::Send => self.send(now_ms, KeyChoice::Same),
-        }
+    /// The device may be wrong about the network: it is tried all the same, now and then.
+    fn wait_for_network(self, now_ms: u64, call: Call) -> (Self, Action) {
+        let then = after_silence(call, self.proven);
+        let until_ms = now_ms.saturating_add(self.config.cap_ms);
+        let until_ms = until_ms.min(self.deadline_ms.saturating_sub(1));
+        self.wait_until(now_ms, until_ms, then, true)
     }
 
-    fn cancel(mut self, now_ms: u64) -> (Self, Action) {
+    fn wait_until(
+        mut self,
+        now_ms: u64,
+        until_ms: u64,
+        then: Call,
+        online: bool,
+    ) -> (Self, Action) {
         if !self.has_call_left() {
-            return self.finish(End::Unknown(Why::SendsUsedUp));
+            return self.give_up(now_ms, Why::SendsUsedUp);
         }
-        if now_ms >= self.deadline_ms {
-            return self.finish(End::Unknown(Why::Deadline));
+        if until_ms >= self.deadline_ms || now_ms >= until_ms && online {
+            return self.give_up(now_ms, Why::Deadline);
         }
-        let timeout_ms = self.call(now_ms, Call::Cancel);
-        (self, Action::Cancel { timeout_ms })
-    }
-
-    fn send(mut self, now_ms: u64, key: KeyChoice) -> (Self, Action) {
-        let timeout_ms = self.call(now_ms, Call::Send);
-        let action = Action::Send {
-            number: self.calls,
-            timeout_ms,
-            key,
+        self.state = State::Waiting {
+            until_ms,
+            then,
+            online,
         };
-        (self, action)
+        (self, Action::Wait { until_ms, online })
     }
 
-    /// Counts a call; returns how long it may take.
-    fn call(&mut self, now_ms: u64, call: Call) -> u64 {
+    /// The page may have slept longer than it should.
+    fn wait_over(self, now_ms: u64, then: Call) -> (Self, Action) {
+        match now_ms >= self.deadline_ms {
+            true => self.give_up(now_ms, Why::Deadline),
+            false => self.call(now_ms, then),
+        }
+    }
+
+    fn call_if_left(self, now_ms: u64, call: Call) -> (Self, Action) {
+        if !self.has_call_left() {
+            return self.give_up(now_ms, Why::SendsUsedUp);
+        }
+        self.wait_over(now_ms, call)
+    }
+
+    /// A new beginning, with all its time.
+    fn cancel_instead(mut self, now_ms: u64) -> (Self, Action) {
+        self.aim = Aim::Cancel;
+        self.deadline_ms = now_ms.saturating_add(self.config.deadline_ms);
+        self.calls = 0;
+        self.call(now_ms, Call::Cancel(Purpose::Aim))
+    }
+
+    /// Nothing more will be sent. Where nothing is executed so far, the gate is asked to leave it at
+    /// that: then the customer can be told that it failed.
+    fn give_up(mut self, now_ms: u64, why: Why) -> (Self, Action) {
+        let is_sending = matches!(self.aim, Aim::Replace | Aim::Submit);
+        if is_sending && self.nothing_happened && now_ms < self.deadline_ms {
+            self.nothing_happened = false;
+            return self.call(now_ms, Call::Cancel(Purpose::Last(why)));
+        }
+        self.finish(End::Unknown(why))
+    }
+
+    fn call(self, now_ms: u64, call: Call) -> (Self, Action) {
+        self.call_under(now_ms, call, KeyChoice::Same)
+    }
+
+    fn call_under(mut self, now_ms: u64, call: Call, key: KeyChoice) -> (Self, Action) {
         self.calls += 1;
         self.state = State::Calling(call);
         let left_ms = self.deadline_ms.saturating_sub(now_ms);
-        self.config.attempt_timeout_ms.min(left_ms)
+        let timeout_ms = self.config.attempt_timeout_ms.min(left_ms);
+        let action = match call {
+            Call::Cancel(_) => Action::Cancel { timeout_ms },
+            Call::Look(_) => Action::Look { timeout_ms },
+            Call::Send => Action::Send {
+                number: self.calls,
+                timeout_ms,
+                key,
+            },
+        };
+        (self, action)
     }
 
     fn has_call_left(&self) -> bool {
@@ -359,16 +426,19 @@ impl fmt::Display for IllegalEvent {
         let event = match self.event {
             Event::Aborted => "an abort",
             Event::Answered(_) => "an answer",
+            Event::CancelWanted => "the wish to cancel",
             Event::KeyTooOld => "a key that is too old",
-            Event::NetworkError => "a network error",
+            Event::NetworkError | Event::Offline => "a network error",
+            Event::Online => "the return of the network",
             Event::TimedOut => "a timeout",
             Event::WaitOver => "the end of a wait",
         };
         let action = match self.state {
             State::Finished => "has finished; start a new one",
-            State::Calling(Call::Cancel) => {
+            State::Calling(Call::Cancel(_)) => {
                 "is cancelling; report what came of the cancellation first"
             }
+            State::Calling(Call::Look(_)) => "is looking; report what came of the look-up first",
             State::Calling(Call::Send) => "is sending; report what came of the send first",
             State::Waiting { .. } => "is waiting; report the end of the wait first",
         };

@@ -50,16 +50,11 @@ impl InstallSecret {
         uuid_key(Builder::from_custom_bytes(bytes).into_uuid())
     }
 
-    /// A digest that tells one payload of an intent from the next.
-    ///
-    /// 32 bits are enough for that, and too few to search for the payload: many card numbers have
-    /// the same digest. The server compares the full fingerprint.
-    pub fn payload_digest(&self, parts: &[&[u8]]) -> String {
-        let mut mac = self.mac(b"oncegate-payload-v1");
-        for part in parts {
-            update_with_length(&mut mac, part);
-        }
-        hex::encode(&mac.finalize().into_bytes()[..4])
+    /// For what is secret in another way, once: as much of it as a drawn key needs.
+    pub fn random(&self) -> [u8; 10] {
+        let mut random = [0; 10];
+        random.copy_from_slice(&self.0[..10]);
+        random
     }
 
     /// HMAC pads its key with zeros to a block of the hash: a full block cannot be refused.
@@ -69,6 +64,35 @@ impl InstallSecret {
         let mut mac = Hmac::new(&block.into());
         mac.update(purpose);
         mac
+    }
+}
+
+/// A digest that tells one payload of an intent from the next.
+///
+/// 32 bits are enough for that, and too few to search for the payload: many card numbers have the
+/// same digest. The server compares the full fingerprint.
+#[derive(Debug)]
+pub struct PayloadDigest(Hmac<Sha256>);
+
+impl PayloadDigest {
+    /// Begins.
+    pub fn new(secret: &InstallSecret) -> Self {
+        Self(secret.mac(b"oncegate-payload-v1"))
+    }
+
+    /// A part of that many bytes follows, so that it matters where parts end.
+    pub fn begin_part(&mut self, length: u64) {
+        self.0.update(&length.to_be_bytes());
+    }
+
+    /// The next bytes of the part.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Eight digits of lower-case hexadecimal.
+    pub fn finish(self) -> String {
+        hex::encode(&self.0.finalize().into_bytes()[..4])
     }
 }
 
@@ -146,7 +170,14 @@ mod tests {
 
     #[test]
     fn a_payloads_digest_depends_on_where_its_parts_end() {
-        let digest = |parts: [&[u8]; 4]| secret().payload_digest(&parts);
+        let digest = |parts: [&[u8]; 4]| {
+            let mut digest = PayloadDigest::new(&secret());
+            for part in parts {
+                digest.begin_part(part.len() as u64);
+                digest.update(part);
+            }
+            digest.finish()
+        };
         assert_eq!(
             digest([b"POST", b"/orders", b"application/json", b"{\"a\":1}"]),
             "077461e3"

@@ -4,9 +4,21 @@
 
 let frozenMs = 0;
 let frozenAt;
+const hidden = new Set();
+const shown = new Set();
 
 export function now() {
   return (frozenAt ?? performance.now()) - frozenMs;
+}
+
+/** Calls `listener` once when the page is left. */
+export function onHide(listener) {
+  hidden.add(listener);
+}
+
+/** Calls `listener` whenever the page comes back from the back/forward cache. */
+export function onReturn(listener) {
+  shown.add(listener);
 }
 
 function freeze() {
@@ -18,14 +30,25 @@ function thaw() {
   frozenAt = undefined;
 }
 
+function leave({ persisted }) {
+  for (const listener of hidden) listener();
+  hidden.clear();
+  if (persisted) freeze();
+}
+
+function comeBack({ persisted }) {
+  thaw();
+  if (persisted) for (const listener of shown) listener();
+}
+
 let started = false;
 
 /** Begins to watch the page; call it where there is one. */
 export function start() {
   if (started) return;
   started = true;
-  addEventListener("pagehide", ({ persisted }) => persisted && freeze());
-  addEventListener("pageshow", thaw);
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", comeBack);
   document.addEventListener("freeze", freeze);
   document.addEventListener("resume", thaw);
 }

@@ -22,8 +22,8 @@ export interface Options {
     capMs?: number;
   };
   /**
-   * How long one send or cancellation may take, up to the last byte of the answer. Then the same key
-   * is sent again.
+   * How long one send, look-up or cancellation may take, up to the last byte of the answer. Then it is
+   * made again, under the same key.
    * @defaultValue 25000
    */
   attemptTimeoutMs?: number;
@@ -34,10 +34,38 @@ export interface Options {
    */
   deadlineMs?: number;
   /**
-   * How many sends and cancellations one `submit` makes at most.
+   * How many sends, look-ups and cancellations one `submit` makes at most; one that only makes sure that
+   * nothing is executed is not counted. With 1, nothing is sent again; the key is sent all the same,
+   * because browsers resend by themselves.
    * @defaultValue 12
    */
   maxAttempts?: number;
+  /**
+   * A call that comes this soon after the one before it is the second half of a double click, also if
+   * there is a result already: with the same payload, it gets the same promise.
+   * @defaultValue 300
+   */
+  quietMs?: number;
+  /**
+   * Waits until no call of the intent has come for so long, and sends what the last one brought. 0: the
+   * first call is sent at once, and the others join it.
+   * @defaultValue 0
+   */
+  trailingMs?: number;
+  /**
+   * How long a tab lets another one that runs the same intent go first, where the browser has Web Locks.
+   * Then it goes on under the same key.
+   * @defaultValue 2000
+   */
+  lockPatienceMs?: number;
+  /**
+   * Sends again after a send without an answer, although the server has never shown that it executes a
+   * key once. By default it is asked first (a gate answers), and if nothing proves it, the result is
+   * `unknown` with the reason `not_proven`. `true` for a server of your own that deduplicates by
+   * `Idempotency-Key`.
+   * @defaultValue false
+   */
+  retryUnproven?: boolean;
   /** Hears every event, like a listener for `"oncegate"`. What it throws is reported and ignored. */
   onEvent?: (event: OncegateEvent) => void;
 }
@@ -51,17 +79,35 @@ export interface Oncegate extends EventTarget {
 
   /**
    * Sends one operation, with one key on every send, until somebody says what became of it or a
-   * limit is reached. It rejects only for mistakes in the request, before anything is sent.
+   * limit is reached. It rejects only for mistakes in the request, with an {@link OncegateError},
+   * before anything is sent.
    *
    * While an intent runs, every call for it gets the same promise: a double click is one operation,
    * also if the payload changed in between (the event says so). After `done`, the intent stays
    * executed: the same payload gets the stored answer again, another one gets `changed: true`, and
    * nothing is executed until the application calls {@link end}. After `failed`, the next call is a
    * new operation. After `unknown`, the next call asks again under the same key. If its payload is
-   * another one (another card), it has the gate cancel the open one: `changed: true` says that it was
-   * too late for that, otherwise the new payload is sent under the next key.
+   * another one (another card), the open operation is settled first: looked up, and cancelled if it is
+   * still open. `changed: true` says that it was too late for that, otherwise the new payload is sent
+   * under the next key.
+   *
+   * Before it says `failed`, and nothing else has proven that nothing can happen any more, it has the
+   * gate cancel the operation.
    */
   submit(request: Request): Promise<Result>;
+
+  /**
+   * Asks what became of an intent, without sending anything: also after a reload, and for a key that is
+   * too old to be sent. While a `submit` of the intent runs, its promise is given back.
+   */
+  lookup(question: Question): Promise<Result>;
+
+  /**
+   * Has the gate cancel an intent's operation ("pay another way"). `failed` means that nothing happened
+   * and nothing will, `done` that it was too late. A `submit` of the intent that runs ends with the same
+   * result.
+   */
+  cancel(question: Question): Promise<Result>;
 
   /** The intents that a reload or a crash has left open. Submit them again to learn their outcome. */
   pending(): Pending[];
@@ -75,6 +121,13 @@ export interface Oncegate extends EventTarget {
    */
   end(intent: string): boolean;
 
+  /**
+   * What happened to an intent in this browser, for support: the last events of all its tabs and page
+   * loads, without payloads, and one line such as `"cart-42: 3 sends, 1 execution, replayed"`. About the
+   * last hundred events are kept, over all intents.
+   */
+  log(intent: string): Log;
+
   addEventListener(
     type: "oncegate",
     listener: ((event: CustomEvent<OncegateEvent>) => void) | null,
@@ -95,6 +148,24 @@ export interface Oncegate extends EventTarget {
     listener: EventListenerOrEventListenerObject | null,
     options?: boolean | EventListenerOptions,
   ): void;
+}
+
+/** What is asked about. */
+export interface Question {
+  /** Names what the customer wants. */
+  intent: string;
+  /** Where the operation was sent to; its gate is asked. */
+  url: string | URL;
+  /** Further headers, such as the customer's authorization: the gate tells only its owner. */
+  headers?: HeadersInit;
+  /** As in {@link Request}. */
+  credentials?: RequestCredentials;
+  /** As in {@link Request}. */
+  route?: string;
+  /** As in {@link Request}. */
+  generatedKey?: string;
+  /** As in {@link Request}. */
+  signal?: AbortSignal;
 }
 
 export interface Request {
@@ -110,13 +181,63 @@ export interface Request {
   method?: string;
   /** Further headers. `Idempotency-Key` is set by the SDK and refused here. */
   headers?: HeadersInit;
-  /** Copied at once, and sent byte for byte the same every time. Never stored. */
-  body?: string | URLSearchParams | ArrayBuffer | ArrayBufferView | null;
+  /**
+   * Taken at once, read once, and sent byte for byte the same every time. Never stored. A plain object or
+   * array is sent as JSON. A stream is refused (`body_is_stream`): it could not be sent again.
+   */
+  body?: Body;
+  /**
+   * What changes from one attempt to the next without being another order (a captcha's answer, a CSRF
+   * token, a time): JSON pointers such as `"/csrf"` for JSON, names of fields for forms. It is sent, but
+   * does not make the payload another one. The gate's route must leave the same fields out of its
+   * fingerprint.
+   */
+  ignore?: string[];
+  /** For a gate on another origin that needs cookies: `"include"`. @defaultValue "same-origin" */
+  credentials?: RequestCredentials;
+  /** The gate's name of the route, where it has several: for look-ups and cancellations. */
+  route?: string;
+  /**
+   * The value of which the gate makes the key, if the route generates its keys (an order number): for
+   * look-ups and cancellations.
+   */
+  generatedKey?: string;
   /**
    * Gives up waiting: the result is `unknown`, because what was sent may still be executed. Of calls
    * that share a promise, the first one's signal counts.
    */
   signal?: AbortSignal;
+}
+
+/** What can be sent again. Other objects than plain ones are refused at run time. */
+export type Body = string | URLSearchParams | FormData | Blob | ArrayBuffer | ArrayBufferView | object | null;
+
+/** A mistake in a request or an option. Nothing has been sent. */
+export class OncegateError extends Error {
+  /**
+   * - `body_is_stream`: a stream can be read once only.
+   * - `body_missing`: `resume` of a look-up.
+   * - `body_unreadable`: a file cannot be read (any more).
+   * - `body_unsupported`: something else that is no {@link Body}.
+   * - `header_reserved`: `Idempotency-Key` among the headers.
+   * - `ignore_invalid`: `ignore` is no list of texts, or names members of JSON without pointers.
+   * - `ignore_unsupported`: `ignore` for a body that has no members.
+   * - `intent_invalid`, `intent_missing`: the intent is no text, or a question has none.
+   * - `option_invalid`: an option of `createOncegate` makes no sense.
+   * - `request_invalid`: `fetch` would refuse it (URL, method, a body with GET).
+   */
+  readonly code:
+    | "body_is_stream"
+    | "body_missing"
+    | "body_unreadable"
+    | "body_unsupported"
+    | "header_reserved"
+    | "ignore_invalid"
+    | "ignore_unsupported"
+    | "intent_invalid"
+    | "intent_missing"
+    | "option_invalid"
+    | "request_invalid";
 }
 
 export type Result = Done | Failed | Unknown;
@@ -128,6 +249,8 @@ interface Common {
   key: string;
   /** How often this key has been sent, earlier page loads included. */
   sends: number;
+  /** The operation's public reference at the gate, if an answer named it. */
+  operation: string | undefined;
   /** The problem that came last, if the last answer was one. */
   problem?: Problem;
 }
@@ -144,12 +267,26 @@ export interface Done extends Common {
   replayed: boolean;
   /** An earlier payload of this intent was executed, and this one was not. */
   changed: boolean;
+  /** What to keep: support finds the operation by it. */
+  receipt: Receipt;
+}
+
+export interface Receipt {
+  key: string;
+  /** The operation's public reference at the gate; `null` if no answer of this call named it. */
+  operation: string | null;
+  replayed: boolean;
+  /** When this browser learned of it, in milliseconds since the Unix epoch. */
+  at: number;
 }
 
 /** Not executed, and it never will be. The next `submit` of the intent is a new operation. */
 export interface Failed extends Common {
   outcome: "failed";
-  /** Who said no: the service, or somebody who cancelled the operation. */
+  /**
+   * Who said no: the service, or somebody who cancelled the operation. That may be the SDK itself, to be
+   * able to say so: `problem` and `response` are then what the last send was told.
+   */
   reason: "refused" | "cancelled";
   /** The refusal. */
   response: Response | null;
@@ -164,22 +301,35 @@ export interface Unknown extends Common {
   /**
    * - `aborted`: the request's signal. With `sends: 0`, nothing was ever sent.
    * - `deadline`: no time was left for the next wait.
-   * - `key_too_old`: the key was first sent so long ago that the gate may have forgotten it.
+   * - `key_too_old`: the key was first sent so long ago that the gate may have forgotten it, and a look-up
+   *   did not settle it.
+   * - `not_proven`: a send had no answer, and the server has never shown that it executes a key once.
    * - `not_retryable`: the gate said that sending the same again is of no use.
    * - `not_understood`: an answer that is not the gate's, and neither success nor "try again".
+   * - `open`: the gate was asked (`lookup`), and the operation is under way or was never seen.
    * - `sends_used_up`: `maxAttempts` was reached.
    */
   reason:
     | "aborted"
     | "deadline"
     | "key_too_old"
+    | "not_proven"
     | "not_retryable"
     | "not_understood"
+    | "open"
     | "sends_used_up";
   /** The last answer, if there was one. */
   response: Response | null;
-  /** What `fetch` threw last, if the last send had no answer. */
+  /** What `fetch` threw last, if the last call had no answer. */
   error?: unknown;
+  /** The gate's word for where the operation stands, if a look-up or a cancellation told. */
+  state?: string;
+  /** Asks what became of it, without sending anything. */
+  lookup(): Promise<Result>;
+  /** Sends the same again, under the same key. Rejects (`body_missing`) if this is the result of a look-up. */
+  resume(): Promise<Result>;
+  /** Has the gate cancel it: then it is `failed`, or it was too late and it is `done`. */
+  cancel(): Promise<Result>;
 }
 
 /** A problem of the gate (RFC 9457), or of the service. */
@@ -219,6 +369,14 @@ export interface State {
   phase: "none" | "open" | "executed";
 }
 
+export interface Log {
+  intent: string;
+  /** For people: how often it was sent and executed, and how it stands. */
+  line: string;
+  /** Oldest first. */
+  entries: OncegateEvent[];
+}
+
 /** What happens, as it happens: for logs, support and boards. It never carries the payload. */
 export interface OncegateEvent {
   /**
@@ -227,7 +385,9 @@ export interface OncegateEvent {
    * - `send`: the request is about to leave; its key is stored.
    * - `answer`: an answer has arrived, complete.
    * - `network-error`: a send or a cancellation ended without one.
-   * - `cancel`: another payload has the key and is open: the gate is about to be asked to cancel it.
+   * - `cancel`: the gate is about to be asked to cancel the operation.
+   * - `lookup`: the gate is about to be asked what became of the operation.
+   * - `tab-wait`: another tab runs the same intent and goes first.
    * - `wait`: a wait begins.
    * - `settled`: the result is there.
    * - `storage-missing`: the key will not survive a reload.
@@ -241,6 +401,8 @@ export interface OncegateEvent {
     | "answer"
     | "network-error"
     | "cancel"
+    | "lookup"
+    | "tab-wait"
     | "wait"
     | "settled"
     | "storage-missing"
@@ -249,17 +411,23 @@ export interface OncegateEvent {
   key: string;
   /** The number of sends under this key so far. */
   send: number;
+  /** `answer`: to what. */
+  to?: "send" | "lookup" | "cancel";
   /** `answer`: the HTTP status. */
   status?: number;
+  /** `answer` to a look-up or a cancellation: the gate's word for where the operation stands. */
+  state?: string;
   /** `answer`: the header `Idempotency-Status`. */
   idempotencyStatus?: string;
   /** `answer`, `settled`: the stored answer of an earlier send. */
   replayed?: boolean;
   /** `wait`: how long. */
   waitMs?: number;
+  /** `wait`: the device is offline; it ends as soon as it is online again. */
+  offline?: boolean;
   /** `settled`: the result's outcome. */
   outcome?: Result["outcome"];
-  /** `network-error`: `"failed"` or `"timeout"`. `settled`: the result's reason. `wasm-blocked`: the obstacle. */
+  /** `network-error`: `"failed"`, `"offline"` or `"timeout"`. `settled`: the result's reason. `wasm-blocked`: the obstacle. */
   reason?: string;
   /** `click-coalesced`: the payload differs from the one that was sent. */
   changed?: boolean;
@@ -277,6 +445,9 @@ export function messages(outcome: Result | MessageCase, lang?: string): { title:
 
 export type MessageCase =
   | "pending"
+  | "waiting"
+  | "checking"
+  | "cancelling"
   | "done"
   | "changed"
   | "failed"

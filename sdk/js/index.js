@@ -1,4 +1,4 @@
-// The npm package `oncegate`: the synchronous guard, and what the engine needs of the host.
+// The npm package `oncegate`: the verbs, and the synchronous guard.
 //
 // Invariant: between the first `submit` of an intent and its result there is one promise, given to
 // everybody who asks. It is put into the guard in the caller's own task, so that two clicks in one
@@ -9,13 +9,21 @@
 
 import * as clock from "./clock.js";
 import { engine, isLoaded, load, wasmObstacle } from "./engine.js";
-import { toJob } from "./job.js";
+import { OncegateError } from "./error.js";
+import { toJob, toQuestion } from "./job.js";
+import { withLock } from "./locks.js";
+import { Log } from "./log.js";
+import { areEqual } from "./payload.js";
+import { toResult } from "./result.js";
+import { Run } from "./run.js";
 import { toSettings } from "./settings.js";
 import { openStorage } from "./storage.js";
+import { Store } from "./store.js";
 
 /** How long tabs that are opened together may take to agree on the secret that one of them has just made. */
 const AGREEING_MS = 250;
 
+export { OncegateError };
 export { messages } from "./messages.js";
 
 export function createOncegate(options) {
@@ -25,17 +33,19 @@ export function createOncegate(options) {
 class Oncegate extends EventTarget {
   #settings;
   #onEvent;
-  #storage;
-  #running = new Map();
+  #store;
+  #log;
+  #entries = new Map();
   #ready;
 
   constructor(options = {}) {
     super();
     this.#settings = toSettings(options);
     this.#onEvent = options.onEvent;
-    this.#storage = openStorage(options.storage);
+    this.#store = new Store(openStorage(options.storage));
+    this.#log = new Log(this.#store);
     if (typeof document !== "undefined") {
-      clock.start();
+      this.#watchPage();
       this.#begin();
     }
   }
@@ -45,26 +55,50 @@ class Oncegate extends EventTarget {
   }
 
   submit(request) {
-    try {
-      const job = toJob(request, this.#settings, this.#storage);
-      const running = job.intent === undefined ? undefined : this.#running.get(job.intent);
-      return running ? this.#coalesce(running, job) : this.#start(job, request.signal);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    return rejecting(() => {
+      const job = toJob(request, this.#settings);
+      const entry = this.#entries.get(job.intent);
+      if (entry?.job.wish === "cancel" && !entry.settled) return this.#start(job, entry.promise);
+      return entry && joins(entry, job) ? this.#coalesce(entry, job) : this.#start(job);
+    });
+  }
+
+  lookup(request) {
+    return rejecting(() => this.#ask(toQuestion(request, this.#settings, "lookup")));
+  }
+
+  cancel(request) {
+    return rejecting(() => this.#ask(toQuestion(request, this.#settings, "cancel")));
   }
 
   pending() {
-    const open = engine().pending(this.#storage);
-    return open.filter(({ intent }) => !this.#running.has(intent));
+    const records = this.#store.intents().map((intent) => ({ intent, ...this.#record(intent) }));
+    const open = records.filter(({ intent, phase }) => phase === "open" && !this.#isRunning(intent));
+    return open.map(({ intent, key, phase, sends, firstSent }) => ({ intent, key, phase, sends, firstSentMs: firstSent }));
   }
 
   state(intent) {
-    return engine().state(this.#storage, String(intent));
+    const { epoch, key, phase } = this.#record(String(intent));
+    return { epoch, key, phase };
   }
 
   end(intent) {
-    return !this.#running.has(intent) && engine().end(this.#storage, String(intent));
+    const name = String(intent);
+    if (this.#isRunning(name) || this.#record(name).phase === "open") return false;
+    this.#entries.delete(name);
+    const next = engine().end(this.#store.record(name));
+    if (next) this.#store.write(name, next);
+    return true;
+  }
+
+  log(intent) {
+    return this.#log.of(String(intent));
+  }
+
+  #watchPage() {
+    clock.start();
+    // A request that was open when the browser put the page away has no answer any more.
+    clock.onReturn(() => this.#entries.forEach(({ run, settled }) => settled || run.interrupt("failed")));
   }
 
   /** Loads the engine; a promise, unless everything is there at once. */
@@ -80,50 +114,93 @@ class Oncegate extends EventTarget {
   #prepare() {
     const obstacle = wasmObstacle();
     if (obstacle) this.#emit("wasm-blocked", undefined, { key: "", send: 0, reason: String(obstacle) });
-    const made = typeof document !== "undefined" && engine().prepare(this.#storage);
-    return made ? new Promise((resolve) => setTimeout(resolve, AGREEING_MS)) : null;
+    if (typeof document === "undefined" || this.#store.hasSecret()) return null;
+    this.#store.secret();
+    return new Promise((resolve) => setTimeout(resolve, AGREEING_MS));
   }
 
-  #coalesce({ job: first, promise, progress }, { intent, url, method, bytes }) {
-    const changed = first.url !== url || first.method !== method || !areEqual(first.bytes, bytes);
-    this.#emit("click-coalesced", intent, { ...progress, changed });
+  #record(intent) {
+    return engine().current(this.#store.secret(), intent, this.#store.record(intent));
+  }
+
+  #isRunning(intent) {
+    const entry = this.#entries.get(intent);
+    return entry !== undefined && !entry.settled;
+  }
+
+  /** A question joins what runs: that ends with the answer. */
+  #ask(job) {
+    if (!this.#isRunning(job.intent)) return this.#start(job);
+    const { run, promise } = this.#entries.get(job.intent);
+    if (job.wish === "cancel") run.interrupt("cancel");
     return promise;
   }
 
-  #start(job, signal) {
+  #coalesce(entry, job) {
+    const changed = !areEqual(entry.job.parts, job.parts);
+    entry.calledAt = clock.now();
+    if (entry.waits) Object.assign(entry.job, job);
+    this.#emit("click-coalesced", job.intent, { ...entry.progress, changed });
+    return entry.promise;
+  }
+
+  #start(job, before) {
     const ready = this.#begin();
-    const key = job.intent === undefined || !isLoaded() ? "" : this.state(job.intent).key;
-    const progress = { key, send: 0 };
-    const abandon = abandonment(signal);
-    job.aborted = abandon.promise;
-    job.isAborted = () => signal?.aborted === true;
-    job.emit = (type, fields) => {
-      Object.assign(progress, { key: fields.key, send: fields.send });
-      this.#emit(type, job.intent, fields);
+    const key = job.intent === undefined || !isLoaded() ? "" : this.#record(job.intent).key;
+    const entry = { job, progress: { key, send: 0 }, calledAt: clock.now(), waits: job.wish === "submit" && job.trailingMs > 0 };
+    const emit = (type, { key, sends }, more) => {
+      entry.progress = { key, send: sends };
+      this.#emit(type, job.intent, { ...entry.progress, ...more });
     };
-    const release = () => {
-      this.#running.delete(job.intent);
-      abandon.stop();
+    entry.run = new Run(job, this.#store, emit);
+    const abort = () => entry.run.interrupt("aborted");
+    job.signal?.addEventListener("abort", abort);
+    const settle = () => {
+      job.signal?.removeEventListener("abort", abort);
+      entry.settled = true;
+      this.#forget(entry);
     };
-    const result = ready ? ready.then(() => engine().submit(job)) : engine().submit(job);
-    const promise = result.then(
-      (result) => {
-        release();
-        const { key, sends: send, outcome, replayed, reason } = result;
-        this.#emit("settled", job.intent, { key, send, outcome, replayed, reason });
-        return withReadableResponse(result);
-      },
-      (error) => {
-        release();
-        throw error;
-      },
-    );
-    if (job.intent !== undefined) this.#running.set(job.intent, { job, promise, progress });
-    return promise;
+    entry.promise = this.#run(entry, ready, before).finally(settle).then((ended) => this.#settle(job, ended));
+    if (job.intent !== undefined && job.wish !== "lookup") this.#entries.set(job.intent, entry);
+    return entry.promise;
+  }
+
+  async #run(entry, ready, before) {
+    const { job, run } = entry;
+    await before?.catch(() => {});
+    await ready;
+    while (entry.waits && entry.calledAt + job.trailingMs > clock.now()) {
+      await new Promise((resolve) => setTimeout(resolve, entry.calledAt + job.trailingMs - clock.now()));
+    }
+    entry.waits = false;
+    if (job.intent === undefined || job.wish === "lookup") return run.go();
+    const wait = () => this.#emit("tab-wait", job.intent, entry.progress);
+    return withLock(`oncegate:${job.intent}`, job.lockPatienceMs, wait, () => run.go());
+  }
+
+  #settle(job, ended) {
+    const { key, sends, outcome, replayed, reason } = ended;
+    this.#emit("settled", job.intent, { key, send: sends, outcome, replayed, reason });
+    const again = (wish) => () => this.#ask({ ...job, wish });
+    return toResult(job, ended, { lookup: again("lookup"), cancel: again("cancel"), resume: () => this.#resume(job) });
+  }
+
+  #resume(job) {
+    if (job.parts.length === 0) return Promise.reject(new OncegateError("body_missing", "a look-up has nothing to send: submit the request again"));
+    return this.#ask({ ...job, wish: "submit" });
+  }
+
+  /** Once the quiet time is over, the guard has forgotten the intent. */
+  #forget(entry) {
+    const { intent, quietMs } = entry.job;
+    const forget = () => this.#entries.get(intent) === entry && this.#entries.delete(intent);
+    if (quietMs === 0) forget();
+    else setTimeout(forget, quietMs).unref?.();
   }
 
   #emit(type, intent, fields) {
     const detail = { type, intent, ...fields, at: Date.now() };
+    this.#log.add(detail);
     this.dispatchEvent(new CustomEvent("oncegate", { detail }));
     try {
       this.#onEvent?.(detail);
@@ -136,22 +213,17 @@ class Oncegate extends EventTarget {
   }
 }
 
-/** Several callers share a result: each look at its response is a copy that can be read. */
-function withReadableResponse(result) {
-  const { response } = result;
-  return Object.defineProperty(result, "response", { get: () => response && response.clone() });
+/** A call joins what runs; what has just ended, it joins only as the second half of a double click. */
+function joins({ job: first, settled, calledAt }, job) {
+  if (!settled) return true;
+  const isQuiet = clock.now() - calledAt < job.quietMs;
+  return isQuiet && first.wish === "submit" && areEqual(first.parts, job.parts);
 }
 
-/** A promise for the abort of `signal`, and a way to stop listening. */
-function abandonment(signal) {
-  let listener;
-  const promise = new Promise((resolve) => {
-    listener = () => resolve();
-  });
-  signal?.addEventListener("abort", listener);
-  return { promise, stop: () => signal?.removeEventListener("abort", listener) };
-}
-
-function areEqual(a, b) {
-  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+function rejecting(begin) {
+  try {
+    return begin();
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }

@@ -1,41 +1,74 @@
-// A request as the engine takes it: checked, completed and copied, so that every send has the same
-// bytes whatever the page does with its objects meanwhile.
+// A request as it goes its way: checked, completed and copied.
 
-import { now } from "./clock.js";
+import { OncegateError } from "./error.js";
+import { mediaOf, takePayload } from "./payload.js";
 
-export function toJob(request, settings, storage) {
-  const { body, bytes, contentType } = takeBody(request.body);
-  const headers = new Headers(request.headers);
+const ENDPOINT = "/.oncegate/v1/operations";
+
+/** A request that is to be sent. */
+export function toJob(request, settings) {
+  const headers = takeHeaders(request.headers);
+  const payload = takePayload(request.body, headers.get("content-type") ?? undefined, takeIgnore(request.ignore));
+  const target = takeTarget(request, { method: String(request.method ?? "POST").toUpperCase(), body: payload.parts.length > 0 ? "" : undefined });
+  return {
+    ...takeQuestion(request, settings, "submit", target.url, headers),
+    method: target.method,
+    parts: [target.method, target.url, payload.media ?? mediaOf(headers.get("content-type") ?? payload.contentType), ...payload.parts],
+    /** Reads what has to be read. */
+    async load() {
+      this.body = await payload.load();
+      if (payload.contentType && !headers.has("content-type")) headers.set("content-type", payload.contentType);
+    },
+  };
+}
+
+/** A question about an intent, which sends nothing: `wish` is `lookup` or `cancel`. */
+export function toQuestion(request, settings, wish) {
+  if (request.intent === undefined) throw new OncegateError("intent_missing", "without an intent there is nothing to look up or to cancel");
+  return { ...takeQuestion(request, settings, wish, takeTarget(request, {}).url, takeHeaders(request.headers)), parts: [], load() {} };
+}
+
+/** What `fetch` takes for an act of a job. */
+export function toCall(job, act, key) {
+  const { headers, credentials } = job;
+  if (act === "send") {
+    headers.set("idempotency-key", key);
+    return [job.url, { method: job.method, headers, credentials, body: job.body }];
+  }
+  // All headers go along: what lets the request pass to the gate should let the question pass, too.
+  const asking = new Headers(headers);
+  asking.delete("content-type");
+  asking.set("idempotency-key", job.generatedKey ?? key);
+  const url = new URL(act === "cancel" ? `${ENDPOINT}/cancel` : ENDPOINT, job.url);
+  if (job.route !== undefined) url.searchParams.set("route", job.route);
+  return [url.href, { method: act === "cancel" ? "POST" : "GET", headers: asking, credentials, cache: "no-store" }];
+}
+
+function takeQuestion({ intent, route, generatedKey, credentials, signal }, settings, wish, url, headers) {
+  if (intent !== undefined && (typeof intent !== "string" || intent === "")) {
+    throw new OncegateError("intent_invalid", "intent must be a string that names what the customer wants, such as a cart's number");
+  }
+  return { ...settings, wish, intent, url, origin: new URL(url).origin, headers, route, generatedKey, credentials, signal };
+}
+
+function takeHeaders(given) {
+  const headers = new Headers(given);
   if (headers.has("idempotency-key")) {
-    throw new TypeError("oncegate: leave Idempotency-Key out of headers; it is made from the intent");
+    throw new OncegateError("header_reserved", "leave Idempotency-Key out of headers; it is made from the intent");
   }
-  if (contentType && !headers.has("content-type")) headers.set("content-type", contentType);
-  const init = { method: String(request.method ?? "POST").toUpperCase(), headers, body };
-  // Throws for what fetch would refuse on every send: a mistake is not a network error.
-  const { url, method } = new Request(new URL(request.url, globalThis.document?.baseURI), init);
-  const cancelUrl = new URL("/.oncegate/v1/operations/cancel", url).href;
-  // All headers go along with a cancellation: what lets the request pass to the gate should let it pass, too.
-  const call = (cancels, signal) => (cancels ? fetch(cancelUrl, { method: "POST", headers, signal }) : fetch(url, { ...init, signal }));
-  return { ...settings, storage, now, intent: takeIntent(request.intent), url, method, fetch: call, headers, bytes };
+  return headers;
 }
 
-function takeIntent(intent) {
-  if (intent === undefined || (typeof intent === "string" && intent !== "")) return intent;
-  throw new TypeError("oncegate: intent must be a string that names what the customer wants, such as a cart's number");
-}
-
-function takeBody(body) {
-  if (body === undefined || body === null) return { bytes: new Uint8Array() };
-  if (typeof body === "string") return { body, bytes: new TextEncoder().encode(body) };
-  if (body instanceof URLSearchParams) {
-    return { ...takeBody(String(body)), contentType: "application/x-www-form-urlencoded;charset=UTF-8" };
+/** Throws for what fetch would refuse on every send: a mistake is not a network error. */
+function takeTarget({ url, credentials }, init) {
+  try {
+    return new Request(new URL(url, globalThis.document?.baseURI), { ...init, credentials });
+  } catch (cause) {
+    throw new OncegateError("request_invalid", cause.message, { cause });
   }
-  if (body instanceof ArrayBuffer) return takeBytes(new Uint8Array(body));
-  if (ArrayBuffer.isView(body)) return takeBytes(new Uint8Array(body.buffer, body.byteOffset, body.byteLength));
-  throw new TypeError("oncegate: body must be a string, URLSearchParams, an ArrayBuffer or a typed array: it may have to be sent again, byte for byte");
 }
 
-function takeBytes(view) {
-  const bytes = view.slice();
-  return { body: bytes, bytes };
+function takeIgnore(ignore = []) {
+  if (Array.isArray(ignore) && ignore.every((name) => typeof name === "string")) return ignore;
+  throw new OncegateError("ignore_invalid", "ignore must be a list of texts");
 }

@@ -3,6 +3,9 @@
 const TEXTS = {
   en: {
     pending: ["Sending your order …", "Please wait. Clicking again sends nothing twice."],
+    waiting: ["The connection is slow. We keep trying.", "Please leave this page open, and do not pay again."],
+    checking: ["We are looking up your payment.", "Please wait. Nothing is sent twice."],
+    cancelling: ["We are cancelling your payment.", "Please wait until we know that nothing is charged."],
     done: ["Your payment went through.", "It was made once. There is nothing more to do."],
     changed: [
       "This order is already paid.",
@@ -22,6 +25,9 @@ const TEXTS = {
   },
   zh: {
     pending: ["正在提交订单……", "请稍候。重复点击不会重复提交。"],
+    waiting: ["网络较慢，我们正在重试。", "请不要关闭本页，也不要再次支付。"],
+    checking: ["正在查询您的付款。", "请稍候，不会重复提交。"],
+    cancelling: ["正在取消您的付款。", "请稍候，直到确认没有扣款。"],
     done: ["支付成功。", "只扣款一次，无需其他操作。"],
     changed: ["该订单已支付。", "支付发生在您最后一次修改之前，该修改未包含在内。请勿再次支付。"],
     refused: ["订单未被接受。", "没有扣款。请核对信息后重试。"],

@@ -1,107 +1,98 @@
-//! Browser SDK of Oncegate: the shell over [`oncegate_core::attempt`] that stores, sends and waits.
+//! Browser SDK of Oncegate: the shell over [`oncegate_core::attempt`].
 //!
-//! Invariant: a key is in storage before the first byte that carries it leaves, and what storage says
-//! after a crash at any instant leads to the same key again, until the gate has said that nothing of
-//! it can happen.
-//!
-//! sdk/js holds what must be JavaScript: the synchronous guard and the calls of the host (storage,
-//! clock, events). No function here may panic: the page's promise would never settle.
+//! Invariant: nothing is decided here, and nothing is done: every call reads objects of sdk/js, asks
+//! the core, and writes an object. sdk/js stores, sends and waits as it is told. No function here may
+//! panic: the page's promise would never settle.
 
 #![deny(clippy::expect_used, clippy::indexing_slicing, clippy::unwrap_used)]
 
-mod answer;
-mod flow;
-mod host;
+mod event;
+mod flows;
 mod object;
-mod operation;
 mod record;
-mod send;
 
-use js_sys::Array;
+use js_sys::{Array, Uint8Array};
+use oncegate_core::attempt::record::{Naming, Phase, Record};
+use oncegate_core::intent::{InstallSecret, PayloadDigest};
 use wasm_bindgen::prelude::wasm_bindgen;
-use wasm_bindgen::{JsError, JsValue};
+use wasm_bindgen::{JsCast, JsError, JsValue};
 
-use host::{Job, Storage};
 use object::Fields;
-use record::{Phase, Store};
 
 /// A third of the default allocator's size, and that is a tenth of the package.
 #[cfg(target_family = "wasm")]
 #[global_allocator]
 static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
 
-/// Makes the install secret if there is none, and says whether it did. Early, so that tabs that are
-/// opened together have agreed on one long before the customer clicks: what one of them writes, the
-/// others may read a moment later only.
+/// How much of a payload is in the engine's memory at once: memory that has grown never shrinks.
+const CHUNK: u32 = 64 * 1024;
+
+/// Begins a flow with an `order` at a moment, and says what to do first.
 ///
 /// # Errors
 ///
-/// The host has no source of randomness.
+/// The secret is none.
 #[wasm_bindgen]
-pub fn prepare(storage: Storage) -> Result<bool, JsValue> {
-    let store = Store::new(storage);
-    let made = !store.has_secret();
-    store.secret().map(|_| made)
+pub fn begin(order: JsValue, said: JsValue, secret: &str) -> Result<Fields, JsValue> {
+    Ok(flows::begin(&order, &said, install_secret(secret)?))
 }
 
-/// Sends one operation until somebody says what became of it, or a limit is reached.
+/// Takes what came of the last act of a flow, and says what to do next.
 ///
 /// # Errors
 ///
-/// The host has no source of randomness; nothing has been sent then.
+/// That was not the last act: sdk/js is wrong.
 #[wasm_bindgen]
-pub async fn submit(job: Job) -> Result<Fields, JsValue> {
-    flow::run(job).await
+pub fn next(flow: usize, said: JsValue) -> Result<Fields, JsValue> {
+    flows::next(flow, &said)
 }
 
-/// The intents whose operation is open.
-#[wasm_bindgen]
-pub fn pending(storage: Storage) -> Array {
-    let open = Store::new(storage).open_records();
-    open.map(|(intent, record)| {
-        let entry = Fields::new();
-        entry.set_text("intent", &intent);
-        entry.set_text("key", &record.key);
-        entry.set_text("phase", record.phase.as_str());
-        entry.set_number("sends", record.sends.into());
-        entry.set_number("firstSentMs", record.first_sent_ms as f64);
-        entry
-    })
-    .collect()
-}
-
-/// Epoch, key and phase of an intent.
+/// Tells payloads apart; each part is a `Uint8Array`.
 ///
 /// # Errors
 ///
-/// The host has no source of randomness.
+/// The secret is none.
 #[wasm_bindgen]
-pub fn state(storage: Storage, intent: &str) -> Result<Fields, JsValue> {
-    let record = Store::new(storage).current(intent)?;
-    let state = Fields::new();
-    state.set_number("epoch", record.epoch as f64);
-    state.set_text("key", &record.key);
-    state.set_text("phase", record.phase.as_str());
-    Ok(state)
-}
-
-/// Ends an executed intent: its next operation has another key. `false` if it is open, because then
-/// another key could be a second execution.
-///
-/// # Errors
-///
-/// The host has no source of randomness.
-#[wasm_bindgen]
-pub fn end(storage: Storage, intent: &str) -> Result<bool, JsValue> {
-    let store = Store::new(storage);
-    let record = store.current(intent)?;
-    if record.phase == Phase::Executed {
-        store.close(intent, record.epoch);
+pub fn digest(secret: &str, parts: &Array) -> Result<String, JsValue> {
+    let mut digest = PayloadDigest::new(&install_secret(secret)?);
+    for part in parts.iter() {
+        let part: Uint8Array = part.unchecked_into();
+        let length = part.length();
+        digest.begin_part(length.into());
+        let mut start = 0;
+        while start < length {
+            let end = length.min(start + CHUNK);
+            digest.update(&part.subarray(start, end).to_vec());
+            start = end;
+        }
     }
-    Ok(record.phase != Phase::Open)
+    Ok(digest.finish())
 }
 
-/// An error of this code, not of the page or the network.
-fn internal(what: &str) -> JsValue {
-    JsError::new(what).into()
+/// The record that an intent goes on with.
+///
+/// # Errors
+///
+/// The secret is none.
+#[wasm_bindgen]
+pub fn current(secret: &str, intent: &str, stored: JsValue) -> Result<Fields, JsValue> {
+    let naming = Naming::Derived {
+        secret: install_secret(secret)?,
+        intent: intent.to_owned(),
+    };
+    let record = Record::current(record::read(&stored), &naming);
+    Ok(record::to_object(&record))
+}
+
+/// What an executed intent is followed by; `undefined` for any other one, because then another key
+/// could be a second execution.
+#[wasm_bindgen]
+pub fn end(stored: JsValue) -> Option<Fields> {
+    let record = record::read(&stored).filter(|record| record.phase == Phase::Executed)?;
+    Record::closed(Some(&record), record.epoch).map(|next| record::to_object(&next))
+}
+
+fn install_secret(text: &str) -> Result<InstallSecret, JsValue> {
+    let secret = InstallSecret::parse(text);
+    secret.ok_or_else(|| JsError::new("oncegate: no install secret; please report this").into())
 }

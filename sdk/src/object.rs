@@ -1,4 +1,4 @@
-//! Plain JavaScript objects: results, events and stored records.
+//! Plain JavaScript objects: what comes from sdk/js and goes there.
 //!
 //! Members are set by type: a conversion to `JsValue` at each of the many places would be larger.
 
@@ -42,4 +42,9 @@ pub(crate) fn get_text(object: &JsValue, name: &str) -> Option<String> {
 pub(crate) fn get_number(object: &JsValue, name: &str) -> Option<u64> {
     let number = get(object, name).as_f64()?;
     (number >= 0.0).then_some(number as u64)
+}
+
+/// A member that says yes.
+pub(crate) fn get_flag(object: &JsValue, name: &str) -> bool {
+    get(object, name).is_truthy()
 }

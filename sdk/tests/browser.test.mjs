@@ -13,7 +13,7 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Shop</title><link rel=
 <button>Pay</button><script type="module">
 import { createOncegate } from "/index.js";
 window.events = [];
-window.client = createOncegate({ onEvent: (event) => events.push(event), backoff: { baseMs: 20, capMs: 40 } });
+window.client = createOncegate({ onEvent: (event) => events.push(event), backoff: { baseMs: 20, capMs: 40 }, quietMs: 0 });
 const order = { intent: "cart-1", url: "/orders", body: '{"mug":1}', headers: { "content-type": "application/json" } };
 window.pay = async () => {
   const { response, ...result } = await client.submit(order);
@@ -48,6 +48,10 @@ function order(request, response) {
 
 async function handle(request, response) {
   request.body = Buffer.concat(await request.toArray()).toString();
+  if (request.url === "/.oncegate/v1/operations") {
+    const state = shop.orders.has(request.headers["idempotency-key"]) ? "executed" : "absent";
+    return response.setHeader("content-type", "application/json").end(JSON.stringify({ state, safe_new_key: false }));
+  }
   if (request.url === "/orders") return order(request, response);
   if (request.url === "/index.js") return response.setHeader("content-type", "text/javascript").end(module);
   const body = request.url === "/elsewhere" ? "<!doctype html>elsewhere" : PAGE;

@@ -43,7 +43,7 @@ test("t4 an open earlier payload is cancelled, and the new one goes out under th
       assert.notEqual(sent[3].key, sent[0].key);
       assert.equal(sent[3].body, OTHER.body);
       assert.deepEqual(client.state("cart-42"), { epoch: 1, key: sent[3].key, phase: "executed" });
-      assert.deepEqual(events.types(), ["resumed", "send", "answer", "cancel", "send", "answer", "settled"]);
+      assert.deepEqual(events.types(), ["resumed", "send", "answer", "cancel", "answer", "send", "answer", "settled"]);
       const { intent, key } = events.find(({ type }) => type === "cancel");
       assert.deepEqual([intent, key], ["cart-42", sent[0].key]);
     }

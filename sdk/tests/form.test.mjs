@@ -15,7 +15,7 @@ const PAGE = `
   import { bindForm } from "oncegate/form";
   import { createOncegate } from "oncegate";
   window.form = document.querySelector("form");
-  window.client = createOncegate({ backoff: { baseMs: 5, capMs: 10 }, maxAttempts: 3 });
+  window.client = createOncegate({ backoff: { baseMs: 5, capMs: 10 }, maxAttempts: 3, quietMs: 0 });
   window.results = [];
   addEventListener("oncegate:result", (event) => {
     if (window.takeOver) event.preventDefault();

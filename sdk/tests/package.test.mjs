@@ -76,7 +76,7 @@ test("the package that is published holds its documents and dist/, and names its
 });
 
 test("every case has a text in both languages that says what to do", () => {
-  for (const name of ["pending", "done", "changed", "failed", "refused", "cancelled", "unknown", "unsent", "key_too_old"]) {
+  for (const name of ["pending", "waiting", "checking", "cancelling", "done", "changed", "failed", "refused", "cancelled", "unknown", "unsent", "key_too_old"]) {
     const [en, zh] = [messages(name), messages(name, "zh-CN")];
     assert.match(en.title, /^[ -~…]+$/);
     assert.match(zh.title, /[\u4e00-\u9fff]/);

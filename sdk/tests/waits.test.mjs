@@ -50,7 +50,7 @@ test("the deadline holds against a server that never answers", async () => {
 });
 
 test("maxAttempts holds", async () => {
-  const { result, sent } = await submit([lost], { maxAttempts: 3 });
+  const { result, sent } = await submit([lost], { maxAttempts: 3, retryUnproven: true });
   assert.deepEqual([result.outcome, result.reason, result.sends, sent.length], ["unknown", "sends_used_up", 3, 3]);
   assert.equal(result.error.message, "Failed to fetch");
 });

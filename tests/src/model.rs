@@ -132,7 +132,7 @@ impl Response {
         }
     }
 
-    /// As `sdk/src/answer.rs` reads it.
+    /// As `sdk/src/event.rs` reads it.
     pub(crate) fn as_answer(&self) -> attempt::Answer {
         let (problem, retry_after_ms) = match &self.body {
             Body::Problem(problem) => (hints(problem), problem.retry_after_ms),
@@ -150,6 +150,7 @@ impl Response {
             redirected: false,
             status: self.status,
             retry_after_ms,
+            gate: self.status.is_some() || !matches!(self.body, Body::Text(_)),
             problem,
         }
     }

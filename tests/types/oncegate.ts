@@ -1,6 +1,6 @@
 // The package's types, used as an application uses them. Compiled, never run.
 
-import { createOncegate, messages } from "oncegate";
+import { createOncegate, messages, OncegateError } from "oncegate";
 import type { Oncegate, OncegateEvent, Pending, Problem, Result, State } from "oncegate";
 
 const client: Oncegate = createOncegate({
@@ -27,6 +27,7 @@ export async function pay(cart: string): Promise<string> {
   switch (result.outcome) {
     case "done":
       client.end(cart) satisfies boolean;
+      result.receipt.operation satisfies string | null;
       return result.changed || result.replayed ? "again" : `${result.response?.status}`;
     case "failed":
       result.reason satisfies "refused" | "cancelled";
@@ -35,6 +36,7 @@ export async function pay(cart: string): Promise<string> {
       // @ts-expect-error an unknown operation was neither replayed nor not
       result.replayed;
       result.error satisfies unknown;
+      [result.lookup, result.resume, result.cancel] satisfies (() => Promise<Result>)[];
       return messages(result, "zh-CN").title;
     default:
       return result satisfies never;
@@ -43,8 +45,14 @@ export async function pay(cart: string): Promise<string> {
 
 // @ts-expect-error without an address there is nothing to send
 client.submit({ intent: "cart-42" });
-// @ts-expect-error a form's boundary differs with every send
-client.submit({ intent: "cart-42", url: "/orders", body: new FormData() });
+client.submit({ intent: "cart-42", url: "/orders", body: new FormData(), ignore: ["csrf"] });
+client.submit({ intent: "cart-42", url: "/orders", body: { mug: 1 }, route: "orders", credentials: "include" });
+// @ts-expect-error a number is no body
+client.submit({ intent: "cart-42", url: "/orders", body: 42 });
+// @ts-expect-error a question is about an intent
+client.lookup({ url: "/orders" });
+client.cancel({ intent: "cart-42", url: "/orders" }).catch((error: unknown) => error instanceof OncegateError && error.code === "intent_missing");
+client.log("cart-42").line satisfies string;
 
 client.pending() satisfies Pending[];
 client.state("cart-42").phase satisfies State["phase"];

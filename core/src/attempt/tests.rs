@@ -1,4 +1,6 @@
 mod cancel;
+mod flow;
+mod look;
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -18,7 +20,7 @@ const CONFIG: Config = Config {
 };
 
 fn start() -> Attempt {
-    Attempt::start(0, CONFIG, 1).0
+    Attempt::start(0, CONFIG, Aim::Submit, true, 1).0
 }
 
 /// What follows `event` one second after the first send.
@@ -62,7 +64,7 @@ fn is_wait(action: Action) -> bool {
 
 #[test]
 fn the_first_action_is_a_send_under_the_intents_key() {
-    let (_, action) = Attempt::start(5_000, CONFIG, 1);
+    let (_, action) = Attempt::start(5_000, CONFIG, Aim::Submit, true, 1);
     let first = Action::Send {
         number: 1,
         timeout_ms: 25_000,
@@ -211,7 +213,7 @@ fn without_a_send_left_a_refused_earlier_payload_is_failed() {
         max_sends: 1,
         ..CONFIG
     };
-    let (attempt, _) = Attempt::start(0, config, 1);
+    let (attempt, _) = Attempt::start(0, config, Aim::Submit, true, 1);
     let answer = Event::Answered(key_reused(Some(Outcome::Refused), true));
     let (_, action) = attempt.handle(10, answer).unwrap();
     assert_eq!(action, Action::Finish(End::Failed(Reason::Refused)));
@@ -223,7 +225,10 @@ fn retry_after_is_honoured() {
         retry_after_ms: Some(7_000),
         ..status(Status::InProgress)
     };
-    let wait = Action::Wait { until_ms: 8_000 };
+    let wait = Action::Wait {
+        until_ms: 8_000,
+        online: false,
+    };
     assert_eq!(after(Event::Answered(busy)), wait);
 }
 
@@ -234,9 +239,13 @@ fn a_retry_after_of_zero_is_no_opinion() {
             retry_after_ms: Some(0),
             ..bare(503)
         };
-        let (attempt, _) = Attempt::start(0, CONFIG, *seed);
+        let (attempt, _) = Attempt::start(0, CONFIG, Aim::Submit, true, *seed);
         let (_, action) = attempt.handle(0, Event::Answered(busy)).unwrap();
-        action != Action::Wait { until_ms: 0 }
+        action
+            != Action::Wait {
+                until_ms: 0,
+                online: false,
+            }
     });
     assert!(waits.count() > 40);
 }
@@ -296,9 +305,12 @@ fn an_abort_ends_a_send_and_a_wait_as_unknown() {
 }
 
 #[test]
-fn t3_a_key_near_its_end_is_not_sent() {
+fn t3_a_key_near_its_end_is_only_looked_up() {
+    let (looking, action) = start().handle(1_000, Event::KeyTooOld).unwrap();
+    assert_eq!(action, look::LOOK);
     let end = End::Unknown(Why::KeyTooOld);
-    assert_eq!(after(Event::KeyTooOld), Action::Finish(end));
+    let (_, action) = looking.handle(2_000, look::seen(None)).unwrap();
+    assert_eq!(action, Action::Finish(end));
 }
 
 #[test]
@@ -336,7 +348,7 @@ fn against_silence(config: Config, seed: u64) -> (Vec<u64>, u32, u64, End) {
     let mut now = 1_000_000;
     let mut waits = Vec::new();
     let mut sends = 0;
-    let (mut attempt, mut action) = Attempt::start(now, config, seed);
+    let (mut attempt, mut action) = Attempt::start(now, config, Aim::Submit, true, seed);
     loop {
         let event = match action {
             Action::Send {
@@ -353,8 +365,10 @@ fn against_silence(config: Config, seed: u64) -> (Vec<u64>, u32, u64, End) {
                     _ => Event::Answered(bare(503)),
                 }
             }
-            Action::Cancel { .. } => unreachable!("nobody has said that the key is reused"),
-            Action::Wait { until_ms } => {
+            Action::Cancel { .. } | Action::Look { .. } => {
+                unreachable!("nobody has a reason to ask")
+            }
+            Action::Wait { until_ms, .. } => {
                 waits.push(until_ms - now);
                 now = until_ms;
                 Event::WaitOver

@@ -9,7 +9,7 @@
 mod run;
 mod storage;
 
-use oncegate_core::attempt::{Attempt, End, Event as Happened};
+use oncegate_core::attempt::{Aim, Attempt, End, Event as Happened};
 use oncegate_core::intent::InstallSecret;
 use oncegate_core::key::KeyKind;
 use oncegate_core::proof::Origin;
@@ -171,7 +171,13 @@ impl Browser {
         let is_executed = record.phase == Phase::Executed;
         let changed = record.card.is_some_and(|executed| executed != card);
         let seed = env.random.bits();
-        let (machine, action) = Attempt::start(env.now_ms, run::config(is_executed), seed);
+        let (machine, action) = Attempt::start(
+            env.now_ms,
+            run::config(is_executed),
+            Aim::Submit,
+            true,
+            seed,
+        );
         let ticket = Ticket {
             tab,
             run: env.id(),
@@ -275,7 +281,7 @@ impl Browser {
         );
     }
 
-    /// The end of a run, as in `sdk/src/flow.rs`.
+    /// The end of a run, as in [`oncegate_core::attempt::flow`].
     fn finish(&mut self, env: &mut Env, tab: usize, end: End) {
         let Some(mut run) = self.tabs[tab].run.take() else {
             return;

@@ -1,4 +1,4 @@
-//! One `submit`: carries out what the machine says, after `sdk/src/flow.rs`.
+//! One `submit`: carries out what the machine says, after [`oncegate_core::attempt::flow`].
 
 use oncegate_core::attempt::{Action, Attempt, Config, End, KeyChoice, Why};
 use oncegate_core::problem::{Code, Problem};
@@ -54,7 +54,10 @@ impl Browser {
                 key,
                 number,
             } => self.send(env, tab, timeout_ms, key, number),
-            Action::Wait { until_ms } => {
+            Action::Look { .. } => {
+                unreachable!("every server here has proven that it executes a key once")
+            }
+            Action::Wait { until_ms, .. } => {
                 run.waits = true;
                 let over = TabEvent::WaitOver(run.ticket);
                 env.after(until_ms.saturating_sub(env.now_ms), Event::Tab(tab, over));

@@ -1,4 +1,4 @@
-//! What a browser stores for an intent, after `sdk/src/record.rs` and `sdk/src/operation.rs`.
+//! What a browser stores for an intent, after [`oncegate_core::attempt::record`].
 //!
 //! Invariant: an intent's epoch never falls, and an executed epoch stays executed. All tabs of a
 //! customer write the same record without a lock, so every change reads first.

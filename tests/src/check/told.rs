@@ -2,7 +2,7 @@
 //!
 //! Invariant: an answer is written and read as the shells write and read it.
 
-use oncegate_core::attempt::{Action, Attempt, Config, End, Event, KeyChoice};
+use oncegate_core::attempt::{Action, Aim, Attempt, Config, End, Event, KeyChoice};
 use oncegate_core::operation::State;
 use oncegate_core::outcome::Status;
 
@@ -62,7 +62,7 @@ pub(super) fn understood(response: &Response, word: Word) -> Told {
         deadline_ms: 100_000,
         max_sends: 10,
     };
-    let (machine, _) = Attempt::start(0, config, 0);
+    let (machine, _) = Attempt::start(0, config, Aim::Submit, true, 0);
     let action = machine.handle(1, Event::Answered(answer));
     let (_, action) = action.expect("the first action is a send");
     let verdict = match action {
@@ -73,9 +73,10 @@ pub(super) fn understood(response: &Response, word: Word) -> Told {
             key: KeyChoice::Next,
             ..
         } => Verdict::NextKey,
-        Action::Finish(End::Unknown(_)) | Action::Send { .. } | Action::Wait { .. } => {
-            Verdict::Again
-        }
+        Action::Finish(End::Unknown(_))
+        | Action::Look { .. }
+        | Action::Send { .. }
+        | Action::Wait { .. } => Verdict::Again,
     };
     Told {
         verdict,

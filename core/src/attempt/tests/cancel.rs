@@ -27,13 +27,14 @@ fn closed(state: Outcome, safe_new_key: bool) -> Event {
             safe_new_key,
             ..Problem::default()
         },
+        gate: true,
         ..bare(200)
     })
 }
 
 #[track_caller]
 fn wait_over(waiting: (Attempt, Action)) -> Action {
-    let (attempt, Action::Wait { until_ms }) = waiting else {
+    let (attempt, Action::Wait { until_ms, .. }) = waiting else {
         panic!("{:?} is no wait", waiting.1);
     };
     attempt.handle(until_ms, Event::WaitOver).unwrap().1
@@ -127,7 +128,13 @@ fn t4_an_operation_that_stays_open_is_cancelled_again_after_the_wait() {
         ..bare(409)
     };
     let open = cancelling().handle(2_000, Event::Answered(open)).unwrap();
-    assert_eq!(open.1, Action::Wait { until_ms: 5_000 });
+    assert_eq!(
+        open.1,
+        Action::Wait {
+            until_ms: 5_000,
+            online: false,
+        }
+    );
     assert_eq!(wait_over(open), CANCEL);
     for event in [
         Event::Answered(bare(503)),
@@ -173,9 +180,10 @@ fn t4_whoever_has_the_next_key_is_not_cancelled() {
 
 #[test]
 fn t3_a_key_near_its_end_is_not_cancelled() {
-    let (_, action) = cancelling().handle(2_000, Event::KeyTooOld).unwrap();
-    let end = End::Unknown(Why::KeyTooOld);
-    assert_eq!(action, Action::Finish(end));
+    let (looking, action) = cancelling().handle(2_000, Event::KeyTooOld).unwrap();
+    assert_eq!(action, look::LOOK);
+    let absent = looking.handle(3_000, look::seen(None)).unwrap();
+    assert_eq!(absent.1, Action::Finish(End::Unknown(Why::KeyTooOld)));
 }
 
 #[test]
@@ -193,6 +201,8 @@ fn cancellations_count_as_sends() {
                 max_sends,
                 ..CONFIG
             },
+            Aim::Submit,
+            true,
             1,
         );
         let (attempt, action) = attempt.handle(1, other_is_open()).unwrap();

@@ -1,0 +1,28 @@
+// A result, as callers get it.
+
+/** Problems about an executed operation that are not its answer. */
+const ABOUT = ["key_reused", "result_expired", "result_unavailable"];
+
+export function toResult({ intent, wish }, ended, verbs) {
+  const { outcome, key, sends, problem, state, operation } = ended;
+  const result = { outcome, intent, key, sends, operation };
+  if (problem !== undefined) result.problem = problem;
+  if (outcome === "done") Object.assign(result, done(ended));
+  else result.reason = ended.reason;
+  if (outcome === "unknown") Object.assign(result, { error: ended.error, state });
+  const response = isAnswer(ended, wish) ? ended.response : null;
+  // Several callers share a result: each look at its response is a copy that can be read.
+  Object.defineProperty(result, "response", { enumerable: true, get: () => response && response.clone() });
+  if (outcome !== "unknown") return result;
+  for (const [name, value] of Object.entries(verbs)) Object.defineProperty(result, name, { value });
+  return result;
+}
+
+function done({ replayed, changed, key, operation }) {
+  return { replayed, changed, receipt: { key, operation: operation ?? null, replayed, at: Date.now() } };
+}
+
+function isAnswer({ outcome, answered, response, problem }) {
+  if (!response) return false;
+  return outcome !== "done" || (answered && !ABOUT.includes(problem?.code));
+}

@@ -1,0 +1,67 @@
+// What is kept of intents: one install secret, one record for each intent, and the log.
+//
+// Every record is read anew before it is used: other tabs write the same ones.
+
+const SECRET = "oncegate:secret";
+const INTENT = "oncegate:intent:";
+const LOG = "oncegate:log";
+
+export class Store {
+  #storage;
+
+  constructor(storage) {
+    this.#storage = storage;
+  }
+
+  /** Whether there is a secret already. */
+  hasSecret() {
+    return isSecret(this.#storage.get(SECRET));
+  }
+
+  /** The install secret, made if there is none. What is there after writing counts: another tab may have been first. */
+  secret() {
+    if (!this.hasSecret()) this.#storage.set(SECRET, drawSecret());
+    return this.#storage.get(SECRET);
+  }
+
+  record(intent) {
+    return parse(this.#storage.get(INTENT + intent));
+  }
+
+  /** `false` if the record will not survive the page. */
+  write(intent, record) {
+    return this.#storage.set(INTENT + intent, JSON.stringify(record));
+  }
+
+  intents() {
+    const names = this.#storage.names();
+    return names.filter((name) => name.startsWith(INTENT)).map((name) => name.slice(INTENT.length));
+  }
+
+  log() {
+    const entries = parse(this.#storage.get(LOG));
+    return Array.isArray(entries) ? entries : [];
+  }
+
+  writeLog(entries) {
+    this.#storage.set(LOG, JSON.stringify(entries));
+  }
+}
+
+/** 64 hexadecimal digits of the host's cryptographic source. */
+export function drawSecret() {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function isSecret(text) {
+  return /^[0-9a-f]{64}$/.test(text ?? "");
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
