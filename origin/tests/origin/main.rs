@@ -11,6 +11,8 @@ mod file;
 mod fixture;
 mod ledger;
 mod orders;
+mod outside;
 mod process;
+mod purge;
 mod shop;
 mod signature;
