@@ -6,10 +6,11 @@
 //! | module | does |
 //! | --- | --- |
 //! | [`ledger`] | key, effect and stored answer in one transaction (protocol, section 6) |
+//! | [`gate`] | an axum service behind the gate: signature, look-up, outcome, probe and cancel |
 //! | [`shop`] | the effect: orders, payments, stock |
-//! | [`sql`] | every SQL statement; the seam for a second database |
+//! | [`sql`] | the databases, and every SQL statement |
 //! | [`server`] | connections, shutdown, and hanging up |
-//! | `http` | routes, the gate's signature, answers |
+//! | `http` | the shop's routes |
 //! | `log` | what the operator hears |
 //! | `faults` | switches that break things on purpose, only with `--faults` |
 //!
@@ -19,6 +20,7 @@
 
 pub mod clock;
 mod faults;
+pub mod gate;
 mod http;
 pub mod ledger;
 mod log;

@@ -11,7 +11,6 @@ use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -28,6 +27,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::gate::Gate;
 use crate::http::{self, Context};
 use crate::ledger::Ledger;
 use crate::log::log;
@@ -137,11 +137,10 @@ async fn open<DB: Dialect>(
 ) -> Result<(Closing, Router), Box<dyn Error + Send + Sync>> {
     let database = Database::<DB>::open(&config.database).await?;
     database.migrate_shop().await?;
+    let ledger = Ledger::new(database.clone());
     let context = Context {
-        ledger: Ledger::new(database.clone()),
+        gate: Gate::new(ledger, config.secrets.clone()).with_tasks(tasks.clone()),
         database: database.clone(),
-        secrets: Arc::new(config.secrets.clone()),
-        tasks: tasks.clone(),
     };
     let router = http::router(context, config.faults);
     Ok((

@@ -182,6 +182,23 @@ impl<DB: Dialect> Ledger<DB> {
         Ok(settled(&found.rows, &call.fingerprint).map(|row| row.state))
     }
 
+    /// What an attempt would hear without having an effect (L2): a service looks before it judges
+    /// anything else of a request. `None`: nothing stands in its way yet.
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be read. Nothing was done.
+    pub async fn look_up(&self, call: &Call) -> Result<Option<Verdict>, Failure> {
+        let reader = self.database.read().await;
+        let mut reader = reader.map_err(|error| Failure::NotExecuted(error.into()))?;
+        let found = sql::ledger::rows::<DB>(&mut reader, call).await?;
+        Ok(match decide(&found.rows, &call.fingerprint, call.kind) {
+            Decision::Answer(row) => Some(row.into()),
+            Decision::Free => None,
+            Decision::OtherFingerprint(recorded) => Some(Verdict::OtherFingerprint(recorded)),
+        })
+    }
+
     /// Makes sure that this key never has an effect, unless it had one already (L6): then the row is the
     /// answer, as it is to an attempt.
     ///

@@ -9,6 +9,7 @@ mod client;
 mod faults;
 mod file;
 mod fixture;
+mod gate;
 mod ledger;
 mod orders;
 mod outside;
