@@ -10,7 +10,8 @@ use oncegate_core::ledger::Recorded;
 use oncegate_core::outcome::Outcome;
 
 use crate::ledger::{Answer, Failure, Verdict};
-use crate::log::log;
+use crate::log;
+use crate::metrics::{self, Event};
 use crate::problem::Problem;
 use crate::sql::Busy;
 
@@ -87,7 +88,12 @@ impl From<Problem> for Reply {
 
 impl From<Failure> for Reply {
     fn from(failure: Failure) -> Self {
-        log(&failure);
+        log::error("attempt", &failure);
+        match failure {
+            Failure::InProgress => {}
+            Failure::NotExecuted(_) => metrics::count(Event::NotExecuted),
+            Failure::Unknown(_) => metrics::count(Event::Unknown),
+        }
         match failure {
             Failure::InProgress => Self::from(Problem::new(
                 409,

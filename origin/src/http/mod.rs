@@ -3,6 +3,8 @@
 //! **Invariant: every answer to an operation says what became of it (`Idempotency-Outcome`), or is
 //! not sure.** That is the one header the gate believes.
 
+mod scenarios;
+
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Extension, FromRequestParts, Path, Query, State};
@@ -19,8 +21,9 @@ use crate::clock::now_ms;
 use crate::faults::{self, Fault};
 use crate::gate::{Gate, Reply, Signed};
 use crate::ledger::{Effect, Failure};
-use crate::log::log;
+use crate::log;
 use crate::problem::Problem;
+use crate::shop::callback::CallbackSecret;
 use crate::shop::{self, Order, Product, Shown};
 use crate::sql::{self, Database, Dialect};
 
@@ -31,6 +34,7 @@ const MAX_BODY: usize = 64 * 1024;
 pub(crate) struct Context<DB: Dialect> {
     pub(crate) database: Database<DB>,
     pub(crate) gate: Gate<DB>,
+    pub(crate) callback_secret: Option<CallbackSecret>,
 }
 
 impl<DB: Dialect> Clone for Context<DB> {
@@ -38,6 +42,7 @@ impl<DB: Dialect> Clone for Context<DB> {
         Self {
             database: self.database.clone(),
             gate: self.gate.clone(),
+            callback_secret: self.callback_secret.clone(),
         }
     }
 }
@@ -58,6 +63,7 @@ pub(crate) fn router<DB: Dialect>(context: Context<DB>, with_faults: bool) -> Ro
         .route("/catalog", get(catalog::<DB>))
         .route("/health", get(health))
         .merge(context.gate.questions())
+        .merge(scenarios::routes())
         .fallback(not_found)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(context)
@@ -194,7 +200,7 @@ pub(crate) fn body_problem(rejection: &BytesRejection) -> Problem {
 
 /// For questions that concern no operation.
 fn unreadable(error: sqlx::Error) -> Reply {
-    log(&error);
+    log::error("unreadable", &error);
     let detail = "The shop's database cannot be read at the moment.";
     Problem::new(503, "unreadable", "Not available", detail).into()
 }

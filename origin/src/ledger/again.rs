@@ -17,17 +17,17 @@ const LONGEST_PAUSE_MS: u64 = 250;
 /// Tries again what the database gave up to let another transaction through, as long as there is
 /// patience, and after a pause: those that met must not meet again.
 #[derive(Debug)]
-pub(super) struct Again(Backoff);
+pub(crate) struct Again(Backoff);
 
 impl Again {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // It spreads the pauses of those that met; nothing secret is drawn from it.
         let seed = RandomState::new().hash_one(now_ms());
         Self(Backoff::new(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, seed))
     }
 
     /// Whether to try again, after the pause.
-    pub(super) async fn after<DB: Dialect, T>(
+    pub(crate) async fn after<DB: Dialect, T>(
         &mut self,
         ended: &Result<T, Failure>,
         patience: &mut Patience,

@@ -33,7 +33,7 @@ mod types;
 
 use oncegate_core::ledger::{Decision, State, decide, settled};
 
-use self::again::Again;
+pub(crate) use self::again::Again;
 use self::outside::Times;
 pub use self::purge::RETENTION;
 pub use self::routed::Routed;
@@ -297,7 +297,7 @@ async fn settle<DB: Dialect>(
 
 /// A commit that reports an error may have reached the disk all the same, unless the database says
 /// that it was given up.
-async fn commit<DB: Dialect>(transaction: Transaction<DB>) -> Result<(), Failure> {
+pub(crate) async fn commit<DB: Dialect>(transaction: Transaction<DB>) -> Result<(), Failure> {
     transaction
         .commit()
         .await

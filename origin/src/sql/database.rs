@@ -110,7 +110,11 @@ impl<DB: Dialect> Database<DB> {
     }
 
     /// Brings the shop's tables up to date.
-    pub(crate) async fn migrate_shop(&self) -> Result<(), sqlx::Error> {
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be reached, or a newer version has changed the tables.
+    pub async fn migrate_shop(&self) -> Result<(), sqlx::Error> {
         migrator(DB::migrations().shop, "shop_migrations")
             .run(&self.writers)
             .await?;

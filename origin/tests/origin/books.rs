@@ -98,6 +98,10 @@ impl Books {
         }
     }
 
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
     pub(crate) fn url(&self) -> String {
         self.url.clone()
     }

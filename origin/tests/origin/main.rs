@@ -15,5 +15,6 @@ mod orders;
 mod outside;
 mod process;
 mod purge;
+mod scenarios;
 mod shop;
 mod signature;

@@ -171,7 +171,7 @@ async fn connections_that_cannot_be_accepted_are_logged() {
     let connect = |_| net::TcpStream::connect(program.address).unwrap();
     let _open: Vec<_> = (0..40).map(connect).collect();
     let line = said.recv_timeout(Duration::from_secs(20)).unwrap();
-    assert!(line.starts_with("cannot accept connections"), "{line}");
+    assert!(line.contains("cannot accept connections"), "{line}");
     // Once, and not every time that it is tried again.
     let more = said.recv_timeout(Duration::from_millis(300));
     assert_eq!(more, Err(mpsc::RecvTimeoutError::Timeout));
