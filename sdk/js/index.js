@@ -51,7 +51,8 @@ class Oncegate extends EventTarget {
   }
 
   get ready() {
-    return Promise.resolve(this.#begin());
+    this.#begin();
+    return Promise.resolve(load());
   }
 
   submit(request) {

@@ -12,6 +12,7 @@ mod origin;
 mod report;
 mod rounds;
 mod runtime;
+mod sdk;
 mod wire;
 
 use std::fs;
@@ -39,6 +40,8 @@ pub(crate) enum Bench {
     Edge(Edge),
     /// The ledger on SQLite, PostgreSQL and MariaDB: its cost, and what is often used in its place
     Origin(databases::Databases),
+    /// The SDK: how large it is, and how long a page waits until it answers, in Chromium
+    Sdk(sdk::Sdk),
 }
 
 /// How to measure the gate.
@@ -68,6 +71,7 @@ pub(crate) fn run(project: &Project, bench: &Bench) -> Result<()> {
     let edge = match bench {
         Bench::Edge(edge) => edge,
         Bench::Origin(origin) => return databases::run_all(project, &tools, origin),
+        Bench::Sdk(sdk) => return sdk::run(project, &tools, sdk),
     };
     let report = measure(project, &tools, edge)?;
     match edge.json {
