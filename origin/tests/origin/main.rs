@@ -18,3 +18,4 @@ mod purge;
 mod scenarios;
 mod shop;
 mod signature;
+mod storm;
