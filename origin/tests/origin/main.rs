@@ -12,6 +12,7 @@ mod fixture;
 mod gate;
 mod ledger;
 mod orders;
+mod outage;
 mod outside;
 mod process;
 mod purge;
