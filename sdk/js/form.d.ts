@@ -7,7 +7,8 @@ import type { Oncegate, OncegateEvent, Result } from "oncegate";
  * binding.
  *
  * While it is sent, the form is `aria-busy` and its buttons are `aria-disabled`; none is `disabled`, so the
- * focus stays. Then `oncegate:result` is dispatched. Unless a listener calls `preventDefault()`, the answer
+ * focus stays. Then `oncegate:result` is dispatched; also after the form is bound, if an earlier load of the
+ * page has left it open and the gate knows more. Unless a listener calls `preventDefault()`, the answer
  * is followed as a browser would: a redirect leads to its page, and a page is shown in the place of this
  * one, under this one's address. What is not settled, and answers that are no pages, are told in words, in
  * a status line of the form.
@@ -27,6 +28,11 @@ export interface FormOptions {
   intent?: string | ((form: HTMLFormElement, submitter: HTMLElement | null) => string);
   /** @defaultValue one client for all forms, hooks and adapters of the page */
   client?: Oncegate;
+  /**
+   * Fields that change from one attempt to the next without making another order (a CSRF token, a captcha).
+   * @defaultValue the names in the attribute `data-oncegate-ignore`, separated by spaces
+   */
+  ignore?: string[];
   /** Further headers, such as a CSRF token's. `Accept` is what a browser sends with a form. */
   headers?: HeadersInit;
   /**
@@ -46,7 +52,7 @@ export interface FormOptions {
    * The words for it.
    * @defaultValue `messages` of `oncegate`, which speak of an order and its payment
    */
-  texts?: (outcome: Result | "pending", lang: string) => { title: string; text: string };
+  texts?: (outcome: Result | "pending" | "checking", lang: string) => { title: string; text: string };
   /** @defaultValue the `lang` attribute of the form, or of what is around it */
   lang?: string;
 }

@@ -6,7 +6,7 @@
 
 import { messages } from "oncegate";
 import { follow } from "./pages/follow.js";
-import { beginVisit, endDerived, intentOf, isNamed } from "./pages/form-intent.js";
+import { beginVisit, endDerived, intentOf } from "./pages/form-intent.js";
 import { requestOf, submittersOf, targetOf } from "./pages/form-request.js";
 import { relabel } from "./pages/label.js";
 import { addRegion, askedRegion, say } from "./pages/region.js";
@@ -39,7 +39,7 @@ class Binding {
     this.#options = options;
     this.#client = options.client ?? sharedClient();
     this.#region = askedRegion(form, options.messages);
-    if (!isNamed(form, options)) beginVisit(form, this.#client);
+    this.#client.ready.then(() => this.#begin());
     const { signal } = this.#controller;
     form.addEventListener("submit", (event) => this.#submit(event), { signal });
     form.addEventListener("reset", (event) => event.defaultPrevented || endDerived(form, this.#client), { signal });
@@ -54,19 +54,33 @@ class Binding {
     delete this.#form[BINDING];
   };
 
+  /** What an earlier load of the page has left open is asked about: its customer waits to hear of it. */
+  async #begin() {
+    if (this.#controller.signal.aborted) return;
+    beginVisit(this.#form, this.#client);
+    const question = { intent: intentOf(this.#form, null, this.#options), url: targetOf(this.#form, null).url, headers: this.#options.headers };
+    if (this.#running || this.#client.state(question.intent).phase !== "open") return;
+    if (this.#region) this.#say("checking", "checking");
+    const result = await this.#client.lookup(question);
+    if (!this.#running && !this.#controller.signal.aborted) this.#settle(result);
+  }
+
   #submit(event) {
     const { submitter } = event;
     if (event.defaultPrevented || targetOf(this.#form, submitter).method !== "post") return;
     event.preventDefault();
     if (this.#isFollowing) return;
     const intent = this.#running?.intent ?? intentOf(this.#form, submitter, this.#options);
-    const request = { ...requestOf(this.#form, submitter, this.#options.headers), intent };
+    const request = { ...requestOf(this.#form, submitter, this.#options), intent };
     const begins = !this.#running;
     const running = begins ? (this.#running = { intent }) : this.#running;
     const promise = this.#client.submit(request);
     if (!begins) return;
     this.#occupy(submitter);
-    promise.then((result) => this.#settle(running, result), (error) => this.#fail(running, error));
+    promise.then(proven).then(
+      ({ result, answer }) => this.#running === running && this.#settle(result, answer),
+      (error) => this.#fail(running, error),
+    );
   }
 
   #progress(detail) {
@@ -74,11 +88,10 @@ class Binding {
     this.#tell("oncegate:progress", detail);
   }
 
-  async #settle(running, result) {
-    if (this.#running !== running) return;
+  async #settle(result, answer = result.response) {
     this.#running = undefined;
     const isOurs = this.#tell("oncegate:result", result, true);
-    const where = isOurs && isSettled(result) ? await this.#follow(result.response) : undefined;
+    const where = isOurs && isSettled(result) ? await this.#follow(answer) : undefined;
     if (where === undefined && (isOurs || this.#region)) this.#say(result.outcome, result);
     if (where !== "away") this.#release();
   }
@@ -109,7 +122,7 @@ class Binding {
 
   #labelOf(button) {
     const name = "data-oncegate-label";
-    return button?.getAttribute(name) ?? this.#form.getAttribute(name) ?? this.#options.label ?? LABELS[/^zh\b/i.test(this.#lang()) ? "zh" : "en"];
+    return this.#options.label ?? button?.getAttribute(name) ?? this.#form.getAttribute(name) ?? LABELS[/^zh\b/i.test(this.#lang()) ? "zh" : "en"];
   }
 
   #set(element, name, value) {
@@ -137,6 +150,17 @@ class Binding {
   #tell(type, detail, cancelable = false) {
     return this.#form.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true, cancelable }));
   }
+}
+
+/**
+ * A redirect proves nothing by itself: it may lead to a login as well as to a receipt. The browser hides what came with it,
+ * so the gate is asked.
+ */
+async function proven(result) {
+  const answer = result.response;
+  if (result.outcome !== "unknown" || !answer?.redirected) return { result, answer };
+  const told = await result.lookup();
+  return { result: told.outcome === "unknown" ? result : told, answer };
 }
 
 /** Whether the answer is the last word on what the customer sent. */

@@ -22,12 +22,11 @@ const entries = {
 };
 
 /** One script for a page, made as an application's bundler makes it. */
-export async function bundle(contents, { plugins = [], loader = "js", minify = false } = {}) {
+export async function bundle(contents, { plugins = [] } = {}) {
   const { outputFiles } = await build({
-    stdin: { contents, resolveDir: ROOT, loader },
+    stdin: { contents, resolveDir: ROOT },
     bundle: true,
     write: false,
-    minify,
     format: "esm",
     target: "es2022",
     logLevel: "warning",
@@ -50,7 +49,7 @@ export async function startShop() {
   const server = http.createServer(async (request, response) => {
     request.body = Buffer.concat(await request.toArray());
     const { pathname } = new URL(request.url, "http://shop");
-    if (request.method === "POST") return order(shop, request, response);
+    if (["POST", "PUT"].includes(request.method)) return order(shop, request, response);
     if (pathname === "/page.js") return response.setHeader("content-type", "text/javascript").end(shop.page);
     if (pathname === "/.oncegate/v1/operations") return lookUp(shop, request, response);
     if (shop.policy) response.setHeader("content-security-policy", shop.policy);
@@ -102,6 +101,10 @@ export const hold = () => {};
 export const drop = (request) => request.socket.destroy();
 export const executeAndDrop = (request, response, answer) => {
   response.end = () => request.socket.destroy();
+  answer();
+};
+export const executeAndHold = (request, response, answer) => {
+  response.end = () => response;
   answer();
 };
 export const refuse = (body = "{}", type = "application/json") => (_, response) =>

@@ -8,11 +8,6 @@ import { submittersOf, targetOf } from "./form-request.js";
 
 const seen = new Set();
 
-/** Whether the form, or who has bound it, says what it is for. */
-export function isNamed(form, { intent }) {
-  return Boolean(intent ?? form.getAttribute("data-oncegate"));
-}
-
 export function intentOf(form, submitter, { intent }) {
   const named = typeof intent === "function" ? intent(form, submitter) : intent;
   return named || form.getAttribute("data-oncegate") || derivedIntent(form, submitter);
@@ -36,6 +31,7 @@ export function beginVisit(form, client) {
 }
 
 /** A form that is emptied begins something new. */
-export function endDerived(form, client) {
+export async function endDerived(form, client) {
+  await client.ready;
   for (const submitter of [null, ...submittersOf(form)]) client.end(derivedIntent(form, submitter));
 }

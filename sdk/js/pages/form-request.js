@@ -17,13 +17,13 @@ export function targetOf(form, submitter) {
 }
 
 /** The request that the form stands for now, the submitter's own value and files included. */
-export function requestOf(form, submitter, headers) {
+export function requestOf(form, submitter, { headers, ignore = namesIn(form.getAttribute("data-oncegate-ignore")) }) {
   const { url, enctype } = targetOf(form, submitter);
   const entries = new FormData(form, submitter);
   const all = new Headers(headers);
   if (!all.has("accept")) all.set("accept", ACCEPT);
   if (enctype === "text/plain") all.set("content-type", "text/plain;charset=UTF-8");
-  return { url, method: "POST", headers: all, body: bodyOf(entries, enctype) };
+  return { url, method: "POST", headers: all, body: bodyOf(entries, enctype), ignore };
 }
 
 /** Every button that can send the form, also those outside of it. */
@@ -42,4 +42,8 @@ function bodyOf(entries, enctype) {
 /** Forms send line ends as CRLF. */
 function lines(text) {
   return text.replace(/\r\n?|\n/g, "\r\n");
+}
+
+function namesIn(text) {
+  return text?.split(/\s+/).filter(Boolean) ?? [];
 }
