@@ -11,6 +11,7 @@ use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -23,19 +24,13 @@ use hyper_util::service::TowerToHyperService;
 use oncegate_core::signature::Secrets;
 use sqlx::{MySql, Postgres, Sqlite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::commands::owner;
-use crate::gate::Gate;
 use crate::http::{self, Context};
 use crate::ledger::Ledger;
-use crate::log;
-use crate::outbox;
-use crate::shop::callback::CallbackSecret;
-use crate::shop::effects::Here;
+use crate::log::log;
 use crate::sql::{Database, Dialect};
 
 /// How long open calls may go on after a shutdown began.
@@ -58,10 +53,6 @@ pub struct Config {
     pub database: String,
     /// The secrets that the gate signs with.
     pub secrets: Secrets,
-    /// The secret that the payment provider signs its callbacks with. Without it none is taken.
-    pub callback_secret: Option<CallbackSecret>,
-    /// Whether this process relays the outbox as well.
-    pub relay: bool,
     /// Whether things may be broken on purpose.
     pub faults: bool,
 }
@@ -146,35 +137,25 @@ async fn open<DB: Dialect>(
 ) -> Result<(Closing, Router), Box<dyn Error + Send + Sync>> {
     let database = Database::<DB>::open(&config.database).await?;
     database.migrate_shop().await?;
-    let ledger = Ledger::new(database.clone());
     let context = Context {
-        gate: Gate::new(ledger, config.secrets.clone()).with_tasks(tasks.clone()),
+        ledger: Ledger::new(database.clone()),
         database: database.clone(),
-        callback_secret: config.callback_secret.clone(),
+        secrets: Arc::new(config.secrets.clone()),
+        tasks: tasks.clone(),
     };
-    let relay = config.relay.then(|| {
-        let database = database.clone();
-        tokio::spawn(async move {
-            let owner = owner();
-            outbox::relay(&database, &owner, &Here(database.clone())).await;
-        })
-    });
     let router = http::router(context, config.faults);
-    let close = async move {
-        // What it has taken and not marked is due again when the lease is over.
-        relay.iter().for_each(JoinHandle::abort);
-        database.close().await;
-    };
-    Ok((Closing(Box::pin(close)), router))
+    Ok((
+        Closing(Box::pin(async move { database.close().await })),
+        router,
+    ))
 }
 
-/// What the URL names a kind of database by.
-pub(crate) fn scheme(url: &str) -> &str {
+fn scheme(url: &str) -> &str {
     url.split(':').next().unwrap_or_default()
 }
 
 /// The URL as it may be shown.
-pub(crate) fn without_password(url: &str) -> String {
+fn without_password(url: &str) -> String {
     let parts = url.split_once("://").and_then(|(scheme, rest)| {
         let (login, place) = rest.rsplit_once('@')?;
         let user = login.split(':').next().unwrap_or_default();
@@ -196,7 +177,7 @@ impl HangUp {
 }
 
 /// Never ends by itself. When it is dropped, nobody listens any more.
-pub(crate) async fn accept(
+async fn accept(
     listener: TcpListener,
     router: Router,
     tasks: &TaskTracker,
@@ -213,8 +194,9 @@ pub(crate) async fn accept(
             Err(error) => {
                 // The first of a row: the log must not drown in what it tells.
                 if !failing {
-                    let what = format!("cannot accept connections, and goes on trying: {error}");
-                    log::error("accept", &what);
+                    log(format_args!(
+                        "cannot accept connections, and goes on trying: {error}"
+                    ));
                 }
                 failing = true;
                 sleep(Duration::from_millis(50)).await;

@@ -51,8 +51,7 @@ class Oncegate extends EventTarget {
   }
 
   get ready() {
-    this.#begin();
-    return Promise.resolve(load());
+    return Promise.resolve(this.#begin());
   }
 
   submit(request) {
@@ -85,7 +84,7 @@ class Oncegate extends EventTarget {
 
   end(intent) {
     const name = String(intent);
-    if (this.#isRunning(name) || this.#record(name).phase === "open" || !isLoaded()) return false;
+    if (this.#isRunning(name) || this.#record(name).phase === "open") return false;
     this.#entries.delete(name);
     const next = engine().end(this.#store.record(name));
     if (next) this.#store.write(name, next);
@@ -107,7 +106,7 @@ class Oncegate extends EventTarget {
     if (this.#ready === undefined) {
       const loading = load();
       this.#ready = loading ? loading.then(() => this.#prepare()) : this.#prepare();
-      this.#ready?.catch(() => (this.#ready = undefined));
+      loading?.catch(() => (this.#ready = undefined));
     }
     return this.#ready;
   }
@@ -120,11 +119,8 @@ class Oncegate extends EventTarget {
     return new Promise((resolve) => setTimeout(resolve, AGREEING_MS));
   }
 
-  /** While the engine is on its way, what is stored stands for itself; a key that nothing was sent with is not known yet. */
   #record(intent) {
-    const stored = this.#store.record(intent);
-    if (this.#begin() && !isLoaded()) return { epoch: 0, key: "", phase: "none", ...stored };
-    return engine().current(this.#store.secret(), intent, stored);
+    return engine().current(this.#store.secret(), intent, this.#store.record(intent));
   }
 
   #isRunning(intent) {
@@ -150,7 +146,7 @@ class Oncegate extends EventTarget {
 
   #start(job, before) {
     const ready = this.#begin();
-    const key = job.intent === undefined ? "" : this.#record(job.intent).key;
+    const key = job.intent === undefined || !isLoaded() ? "" : this.#record(job.intent).key;
     const entry = { job, progress: { key, send: 0 }, calledAt: clock.now(), waits: job.wish === "submit" && job.trailingMs > 0 };
     const emit = (type, { key, sends }, more) => {
       entry.progress = { key, send: sends };

@@ -1,7 +1,6 @@
 //! What the shop shows of its goods and orders.
 
-use oncegate_core::lifecycle::{OrderStatus, Status};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use uuid::Uuid;
 
 use super::CURRENCY;
@@ -50,12 +49,9 @@ pub struct Order {
     pub total_cents: i64,
     /// The currency of the amounts.
     pub currency: String,
-    /// Whether the money is there.
+    /// Whether there is a payment. There always is one: the two are committed together.
     pub paid: bool,
-    /// Where it stands.
-    #[serde(serialize_with = "word")]
-    pub status: OrderStatus,
-    /// `pay_…`, if it was paid at once: the two are committed together.
+    /// `pay_…`
     pub payment_id: Option<String>,
     /// When, in milliseconds since the Unix epoch.
     pub created_at: i64,
@@ -68,8 +64,7 @@ pub(crate) struct Shown<'a> {
 }
 
 impl Order {
-    /// An order that is paid at once, or later.
-    pub(super) fn new(request_id: String, items: Vec<Item>, at_once: bool, now_ms: u64) -> Self {
+    pub(super) fn new(request_id: String, items: Vec<Item>, now_ms: u64) -> Self {
         Self {
             id: format!("ord_{}", Uuid::now_v7().simple()),
             request_id,
@@ -79,26 +74,9 @@ impl Order {
                 .sum(),
             items,
             currency: CURRENCY.to_owned(),
-            paid: at_once,
-            status: if at_once {
-                OrderStatus::Paid
-            } else {
-                OrderStatus::WaitPay
-            },
-            payment_id: at_once.then(|| format!("pay_{}", Uuid::now_v7().simple())),
+            paid: true,
+            payment_id: Some(format!("pay_{}", Uuid::now_v7().simple())),
             created_at: now_ms.cast_signed(),
         }
     }
-}
-
-/// Whether an order of this status has been paid, and not called off.
-pub(crate) fn is_paid(status: OrderStatus) -> bool {
-    matches!(
-        status,
-        OrderStatus::Paid | OrderStatus::Shipped | OrderStatus::Finished
-    )
-}
-
-fn word<S: Serializer>(status: &OrderStatus, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(status.as_str())
 }

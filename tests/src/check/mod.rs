@@ -19,7 +19,7 @@
 //! | `small`, `worlds` | what may happen, and the worlds |
 
 mod client;
-pub(crate) mod explorer;
+mod explorer;
 mod gate;
 mod machine;
 mod origin;

@@ -1,3 +1,0 @@
-import { order } from "../app.js";
-
-console.log(await order(process.argv[2]));

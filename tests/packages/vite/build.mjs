@@ -1,3 +1,0 @@
-import { build } from "vite";
-
-await build({ build: { outDir: "out" }, logLevel: "warn" });

@@ -1,0 +1,56 @@
+// The entries for forms, pages and frameworks, used as an application uses them. Compiled, never run.
+
+import axios from "axios";
+import ky from "ky";
+import { createOncegate } from "oncegate";
+import "oncegate/auto";
+import { installOncegate } from "oncegate/axios";
+import { OncegateForm } from "oncegate/element";
+import { createFetch, fetch, NoResponseError } from "oncegate/fetch";
+import { bindForm } from "oncegate/form";
+import { oncegateOptions } from "oncegate/ky";
+import { OncegatePanel } from "oncegate/panel";
+import { useOncegate as useReact } from "oncegate/react";
+import { oncegate as action, useOncegate as useSvelte } from "oncegate/svelte";
+import { useOncegate as useVue } from "oncegate/vue";
+import { ref } from "vue";
+
+const client = createOncegate();
+const form = document.querySelector("form")!;
+const unbind: () => void = bindForm(form, { client, intent: (form, submitter) => form.id + submitter?.id, messages: true, ignore: ["csrf"] });
+form.addEventListener("oncegate:result", (event) => {
+  event.preventDefault();
+  event.detail.outcome satisfies "done" | "failed" | "unknown";
+});
+form.addEventListener("oncegate:progress", ({ detail }) => detail.send satisfies number);
+// @ts-expect-error the option is called messages
+bindForm(form, { message: true });
+
+export async function order(): Promise<number> {
+  try {
+    return (await fetch("/orders", { method: "POST", body: { mug: 1 }, intent: "cart-1" })).status;
+  } catch (error) {
+    if (error instanceof NoResponseError && error.result.outcome === "unknown") await error.result.lookup();
+    return 0;
+  }
+}
+window.fetch = createFetch({ client });
+
+const uninstall: () => void = installOncegate(axios.create(), { client });
+axios.post("/orders", {}, { intent: "cart-1" });
+ky.extend(oncegateOptions({ client })).post("/orders", { json: {}, intent: "cart-1" });
+
+const react = useReact("cart-1", { client, lang: "zh" });
+react.submit({ url: "/orders", body: { mug: 1 } });
+react.messages?.title satisfies string | undefined;
+// @ts-expect-error the intent is the hook's
+react.submit({ url: "/orders", intent: "cart-2" });
+const vue = useVue(ref("cart-1"));
+vue.busy.value satisfies boolean;
+useSvelte("cart-1").subscribe(({ state }) => state satisfies string);
+action(form, { intent: "cart-1" }).destroy();
+
+const element: OncegateForm = document.createElement("oncegate-form");
+const panel: OncegatePanel = document.createElement("oncegate-panel");
+panel.client = element.client = client;
+export const clean = [unbind, uninstall];
