@@ -31,7 +31,7 @@ use answer::{Verdict, after_silence};
 use call::{Call, Purpose};
 
 /// The limits of one attempt to get an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_structs,
     reason = "a limit left out must be a compile error"
@@ -51,7 +51,7 @@ pub struct Config {
 }
 
 /// What an attempt is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "what a client can want of a key")]
 pub enum Aim {
     /// The operation shall not happen.
@@ -88,7 +88,7 @@ pub enum Aim {
 /// The first action is a call, so no wait ever comes before it. A wait that would not end before the
 /// deadline is not begun: the attempt ends as unknown at once, because the customer should not sit
 /// through a wait after which nothing can follow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attempt {
     config: Config,
     aim: Aim,
@@ -103,7 +103,7 @@ pub struct Attempt {
     state: State,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum State {
     Calling(Call),
     Finished,

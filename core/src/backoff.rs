@@ -4,7 +4,7 @@
 //! sequence. Full jitter, because clients that failed together must not come back together.
 
 /// An endless sequence of waits, in milliseconds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Backoff {
     ceiling_ms: u64,
     cap_ms: u64,
@@ -39,7 +39,7 @@ pub(crate) fn spread(seed: u64, limit: u64) -> u64 {
 
 /// Steele, Lea and Flood's generator: 64 bits of state are plenty to spread waits, and nothing
 /// secret is drawn from it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SplitMix64(u64);
 
 impl SplitMix64 {

@@ -21,7 +21,7 @@ pub const ASSUMED_LIFETIME_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// The bytes that make one installation's keys its own: without them, two customers with a "cart-1"
 /// would share a key.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct InstallSecret([u8; 32]);
 
 impl InstallSecret {

@@ -15,8 +15,13 @@
 //!
 //! An executed or cancelled row comes before every refusal: it is the later word.
 
+use alloc::string::String;
+
+use sha2::{Digest, Sha256};
+
 use crate::fingerprint::Fingerprint;
-use crate::key::KeyKind;
+use crate::hex;
+use crate::key::{Key, KeyKind};
 use crate::outcome::Outcome;
 
 /// What a row says became of the operation.
@@ -125,6 +130,18 @@ pub fn settled<'r, A>(rows: &'r [Row<A>], fingerprint: &Fingerprint) -> Option<&
         .filter(|row| row.state != State::Refused || row.speaks_for(fingerprint))
 }
 
+/// The name under which a provider outside the database is called for this operation (L7): always the
+/// same for one key and fingerprint, and 64 hexadecimal digits whatever they are. Another card under
+/// the same order number is another payment, so it has another name.
+pub fn provider_key(key: &Key, fingerprint: &Fingerprint) -> String {
+    let mut hash = Sha256::new();
+    hash.update(b"oncegate-provider-v1");
+    hash.update(fingerprint.as_bytes());
+    hash.update(key.as_str());
+    let digest: [u8; 32] = hash.finalize().into();
+    hex::encode(&digest)
+}
+
 /// The row that counts: executed or cancelled, else the refusal of this fingerprint, else any.
 fn strongest<'r, A>(rows: &'r [Row<A>], fingerprint: &Fingerprint) -> Option<&'r Row<A>> {
     rows.iter()
@@ -160,7 +177,7 @@ mod tests {
 
     /// Fingerprints are told apart by their last digit.
     fn fingerprint(digit: char) -> Fingerprint {
-        let mut text = alloc::string::String::from_utf8(alloc::vec![b'0'; 63]).unwrap();
+        let mut text = String::from_utf8(alloc::vec![b'0'; 63]).unwrap();
         text.push(digit);
         Fingerprint::parse(&text).unwrap()
     }
@@ -180,6 +197,18 @@ mod tests {
             fingerprint: fingerprint(digit),
             answer: (),
         }
+    }
+
+    #[test]
+    fn l7_a_provider_is_called_under_one_name_for_one_key_and_fingerprint() {
+        let name = |key: &str, digit| {
+            let key = Key::from_value(key).unwrap();
+            provider_key(&key, &fingerprint(digit))
+        };
+        assert_eq!(name("order-7", 'a'), name("order-7", 'a'));
+        assert_ne!(name("order-7", 'a'), name("order-7", 'b'));
+        assert_ne!(name("order-7", 'a'), name("order-8", 'a'));
+        assert_eq!(name("k", 'a').len(), 64);
     }
 
     #[test]

@@ -18,7 +18,8 @@ use oncegate_core::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
-use crate::http::{Context, Reply, Signed, body_problem};
+use crate::gate::{Reply, Signed};
+use crate::http::{Context, body_problem};
 use crate::ledger::Failure;
 use crate::problem::Problem;
 use crate::server::HangUp;
@@ -112,7 +113,7 @@ pub(crate) async fn apply<DB: Dialect>(
         Err(reply) => return reply.into_response(),
     };
     // As a task: an attempt that is delayed arrives late even if its caller has left by then.
-    let work = context.tasks.spawn(async move {
+    let work = context.gate.tasks().spawn(async move {
         if let Fault::DelayBefore(ms) = fault {
             sleep(Duration::from_millis(ms)).await;
         }

@@ -6,23 +6,46 @@
 //! | module | does |
 //! | --- | --- |
 //! | [`ledger`] | key, effect and stored answer in one transaction (protocol, section 6) |
+//! | [`gate`] | an axum service behind the gate: signature, look-up, outcome, probe and cancel |
+//! | [`lifecycle`] | moves of a status by compare-and-set |
+//! | [`outbox`] | side effects that are owed, and the relay that delivers them |
+//! | [`consumer`] | messages that come more than once |
+//! | [`lock`] | named locks with owner and lease, and what they are not for |
+//! | [`sums`] | points and stock, once for each operation id |
+//! | [`job`] | a settlement that one run at a time works off, and any run goes on with |
+//! | [`broker`] | NATS JetStream between outbox and receiver |
+//! | [`books`] | whether stock, charges, points and payouts balance |
+//! | [`provider`] | a stand-in for a payment provider, and what calls it |
 //! | [`shop`] | the effect: orders, payments, stock |
-//! | [`sql`] | every SQL statement; the seam for a second database |
+//! | [`sql`] | the databases, and every SQL statement |
+//! | [`commands`] | what the program does besides serving |
 //! | [`server`] | connections, shutdown, and hanging up |
-//! | `http` | routes, the gate's signature, answers |
-//! | `log` | what the operator hears |
+//! | `http` | the shop's routes |
+//! | `log`, `metrics` | what the operator hears |
 //! | `faults` | switches that break things on purpose, only with `--faults` |
 //!
 //! # Out of scope
 //!
 //! Deciding what a key's row means: that is [`oncegate_core::ledger`], shared with the simulator.
 
+pub mod books;
+pub mod broker;
 pub mod clock;
+pub mod commands;
+pub mod consumer;
 mod faults;
+pub mod gate;
 mod http;
+pub mod job;
 pub mod ledger;
+pub mod lifecycle;
+pub mod lock;
 mod log;
+mod metrics;
+pub mod outbox;
 mod problem;
+pub mod provider;
 pub mod server;
 pub mod shop;
 pub mod sql;
+pub mod sums;

@@ -3,11 +3,17 @@
 use std::error::Error;
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use oncegate_core::signature::Secrets;
+use oncegate_origin::commands::{self, Trouble};
+use oncegate_origin::job::{Run, Settings};
+use oncegate_origin::provider;
 use oncegate_origin::server::{Config, Origin};
+use oncegate_origin::shop::callback::CallbackSecret;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -21,29 +27,117 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Recompute stock, charges, points and payouts from the rows; fails if the books do not balance.
+    Check(At),
+    /// Do the work of what the broker delivers, until SIGINT or SIGTERM.
+    Consume(Consume),
+    /// Bring the tables up to date.
+    Migrate(At),
+    /// Be a stand-in for a payment provider, until SIGINT or SIGTERM.
+    Provider(Provider),
+    /// Forget the records of messages that no broker delivers any more.
+    Purge(At),
+    /// Deliver what the outbox owes, until SIGINT or SIGTERM. Any number of relays may run.
+    Relay(Relay),
     /// Serve the shop until SIGINT or SIGTERM.
     Serve(Serve),
+    /// Settle what merchants are owed for finished orders. A second run at the same time is harmless.
+    Settle(Settle),
+}
+
+#[derive(Args)]
+struct At {
+    /// The database: sqlite:PATH (created if there is none), mysql://… or postgres://….
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "ONCEGATE_DATABASE",
+        hide_env_values = true
+    )]
+    database: String,
 }
 
 #[derive(Args)]
 struct Serve {
+    #[command(flatten)]
+    at: At,
     /// Where to listen; port 0 takes any free port.
-    #[arg(long, default_value = "127.0.0.1:8788")]
+    #[arg(long, env = "ONCEGATE_LISTEN", default_value = "127.0.0.1:8788")]
     listen: SocketAddr,
-    /// The database: sqlite:PATH (the file is created), mysql://USER@HOST/NAME or postgres://USER@HOST/NAME.
-    #[arg(long, value_name = "URL")]
-    database: String,
     /// The secrets the gate signs with: name=secret[,name2=secret2].
     #[arg(long, env = "ONCEGATE_SIGNING_SECRETS", hide_env_values = true)]
     signing_secrets: String,
+    /// The secret the payment provider signs its callbacks with, 16 characters or more. Without it no
+    /// callback is taken.
+    #[arg(long, env = "ONCEGATE_CALLBACK_SECRET", hide_env_values = true)]
+    callback_secret: Option<String>,
+    /// Relay the outbox to the shop itself in this process. Without it, run `relay`.
+    #[arg(long, env = "ONCEGATE_RELAY")]
+    relay: bool,
     /// Let `PUT /faults` break things on purpose. For demonstrations and tests only.
     #[arg(long)]
     faults: bool,
 }
 
+#[derive(Args)]
+struct Relay {
+    #[command(flatten)]
+    at: At,
+    /// The broker to deliver to, with JetStream. Without it the shop itself is the receiver.
+    #[arg(
+        long,
+        value_name = "nats://HOST:PORT",
+        env = "ONCEGATE_BROKER",
+        hide_env_values = true
+    )]
+    broker: Option<String>,
+    /// First make every dead message due again.
+    #[arg(long)]
+    revive: bool,
+}
+
+#[derive(Args)]
+struct Consume {
+    #[command(flatten)]
+    at: At,
+    /// The broker that delivers, with JetStream.
+    #[arg(
+        long,
+        value_name = "nats://HOST:PORT",
+        env = "ONCEGATE_BROKER",
+        hide_env_values = true
+    )]
+    broker: String,
+}
+
+#[derive(Args)]
+struct Settle {
+    #[command(flatten)]
+    at: At,
+    /// How long the lock stays with a run that says nothing: longer than the slowest row takes.
+    #[arg(long, env = "ONCEGATE_SETTLE_LEASE_MS", default_value_t = 60_000)]
+    lease_ms: u64,
+    /// A rest in the middle of each row, to spare the database.
+    #[arg(long, env = "ONCEGATE_SETTLE_PAUSE_MS", default_value_t = 0)]
+    pause_ms: u64,
+}
+
+#[derive(Args)]
+struct Provider {
+    /// Where to listen; port 0 takes any free port.
+    #[arg(
+        long,
+        env = "ONCEGATE_PROVIDER_LISTEN",
+        default_value = "127.0.0.1:8789"
+    )]
+    listen: SocketAddr,
+    /// The provider's books, a SQLite file, created if there is none.
+    #[arg(long, value_name = "PATH", env = "ONCEGATE_PROVIDER_BOOKS")]
+    books: PathBuf,
+}
+
 fn main() -> ExitCode {
-    let Command::Serve(arguments) = Cli::parse().command;
-    match run(arguments) {
+    match run(Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -52,36 +146,110 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Serve) -> Result<(), Box<dyn Error>> {
+fn run(command: Command) -> Result<(), Trouble> {
     let runtime = Runtime::new()?;
-    let result = runtime.block_on(serve(arguments));
+    let result = runtime.block_on(async {
+        match command {
+            Command::Check(at) => check(&at).await,
+            Command::Consume(Consume { at, broker }) => {
+                until_ended(commands::consume(&at.database, &broker)).await
+            }
+            Command::Migrate(at) => commands::migrate(&at.database).await,
+            Command::Provider(arguments) => provide(arguments).await,
+            Command::Purge(at) => {
+                let records = commands::purge(&at.database).await?;
+                say(&format!("{records} records forgotten"))
+            }
+            Command::Relay(Relay { at, broker, revive }) => {
+                until_ended(commands::relay(&at.database, broker.as_deref(), revive)).await
+            }
+            Command::Serve(arguments) => serve(arguments).await,
+            Command::Settle(arguments) => settle(arguments).await,
+        }
+    });
     // Not waiting for calls that are still open: their transactions roll back with the process.
     runtime.shutdown_background();
     result
 }
 
-async fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
+async fn serve(arguments: Serve) -> Result<(), Trouble> {
     // Not parsed with the other arguments: of those, a wrong one is shown.
     let secrets = Secrets::parse(&arguments.signing_secrets)
         .map_err(|error| format!("--signing-secrets or ONCEGATE_SIGNING_SECRETS: {error}"))?;
+    let callback_secret = arguments.callback_secret.as_deref();
+    let callback_secret = callback_secret.map(CallbackSecret::parse).transpose();
     let origin = Origin::bind(Config {
         listen: arguments.listen,
-        database: arguments.database,
+        database: arguments.at.database,
         secrets,
+        callback_secret: callback_secret
+            .map_err(|error| format!("--callback-secret or ONCEGATE_CALLBACK_SECRET: {error}"))?,
+        relay: arguments.relay,
         faults: arguments.faults,
     })
     .await?;
+    let shutdown = shutdown()?;
+    say(&format!("listening on http://{}", origin.address()?))?;
+    origin.serve(shutdown).await;
+    Ok(())
+}
+
+async fn provide(arguments: Provider) -> Result<(), Trouble> {
+    let provider = provider::Provider::bind(&provider::Config {
+        listen: arguments.listen,
+        file: arguments.books,
+    })
+    .await?;
+    let shutdown = shutdown()?;
+    say(&format!("listening on http://{}", provider.address()?))?;
+    provider.serve(shutdown).await;
+    Ok(())
+}
+
+async fn check(at: &At) -> Result<(), Trouble> {
+    let findings = commands::check(&at.database).await?;
+    match findings.balance() {
+        true => say(&findings.to_string()),
+        false => Err(format!("the books do not balance\n{findings}").into()),
+    }
+}
+
+async fn settle(arguments: Settle) -> Result<(), Trouble> {
+    let settings = Settings {
+        lease: Duration::from_millis(arguments.lease_ms),
+        pause: Duration::from_millis(arguments.pause_ms),
+    };
+    say(
+        &match commands::settle(&arguments.at.database, settings).await? {
+            Run::Busy => "another run is at work".to_owned(),
+            Run::Overtaken => "another run took over: the lease was over".to_owned(),
+            Run::Settled(rows) => format!("{rows} rows settled"),
+        },
+    )
+}
+
+/// Ends the work on a signal, or with its error.
+async fn until_ended(work: impl Future<Output = Result<(), Trouble>>) -> Result<(), Trouble> {
+    let shutdown = shutdown()?;
+    tokio::select! {
+        ended = work => ended,
+        () = shutdown => Ok(()),
+    }
+}
+
+fn shutdown() -> Result<impl Future<Output = ()>, Trouble> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let mut stdout = io::stdout();
-    writeln!(stdout, "listening on http://{}", origin.address()?)?;
-    stdout.flush()?;
-    let shutdown = async {
+    Ok(async move {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-    };
-    origin.serve(shutdown).await;
-    Ok(())
+    })
+}
+
+fn say(line: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{line}")?;
+    Ok(stdout.flush()?)
 }

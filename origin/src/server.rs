@@ -11,7 +11,6 @@ use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -24,13 +23,19 @@ use hyper_util::service::TowerToHyperService;
 use oncegate_core::signature::Secrets;
 use sqlx::{MySql, Postgres, Sqlite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::commands::owner;
+use crate::gate::Gate;
 use crate::http::{self, Context};
 use crate::ledger::Ledger;
-use crate::log::log;
+use crate::log;
+use crate::outbox;
+use crate::shop::callback::CallbackSecret;
+use crate::shop::effects::Here;
 use crate::sql::{Database, Dialect};
 
 /// How long open calls may go on after a shutdown began.
@@ -53,6 +58,10 @@ pub struct Config {
     pub database: String,
     /// The secrets that the gate signs with.
     pub secrets: Secrets,
+    /// The secret that the payment provider signs its callbacks with. Without it none is taken.
+    pub callback_secret: Option<CallbackSecret>,
+    /// Whether this process relays the outbox as well.
+    pub relay: bool,
     /// Whether things may be broken on purpose.
     pub faults: bool,
 }
@@ -137,25 +146,35 @@ async fn open<DB: Dialect>(
 ) -> Result<(Closing, Router), Box<dyn Error + Send + Sync>> {
     let database = Database::<DB>::open(&config.database).await?;
     database.migrate_shop().await?;
+    let ledger = Ledger::new(database.clone());
     let context = Context {
-        ledger: Ledger::new(database.clone()),
+        gate: Gate::new(ledger, config.secrets.clone()).with_tasks(tasks.clone()),
         database: database.clone(),
-        secrets: Arc::new(config.secrets.clone()),
-        tasks: tasks.clone(),
+        callback_secret: config.callback_secret.clone(),
     };
+    let relay = config.relay.then(|| {
+        let database = database.clone();
+        tokio::spawn(async move {
+            let owner = owner();
+            outbox::relay(&database, &owner, &Here(database.clone())).await;
+        })
+    });
     let router = http::router(context, config.faults);
-    Ok((
-        Closing(Box::pin(async move { database.close().await })),
-        router,
-    ))
+    let close = async move {
+        // What it has taken and not marked is due again when the lease is over.
+        relay.iter().for_each(JoinHandle::abort);
+        database.close().await;
+    };
+    Ok((Closing(Box::pin(close)), router))
 }
 
-fn scheme(url: &str) -> &str {
+/// What the URL names a kind of database by.
+pub(crate) fn scheme(url: &str) -> &str {
     url.split(':').next().unwrap_or_default()
 }
 
 /// The URL as it may be shown.
-fn without_password(url: &str) -> String {
+pub(crate) fn without_password(url: &str) -> String {
     let parts = url.split_once("://").and_then(|(scheme, rest)| {
         let (login, place) = rest.rsplit_once('@')?;
         let user = login.split(':').next().unwrap_or_default();
@@ -177,7 +196,7 @@ impl HangUp {
 }
 
 /// Never ends by itself. When it is dropped, nobody listens any more.
-async fn accept(
+pub(crate) async fn accept(
     listener: TcpListener,
     router: Router,
     tasks: &TaskTracker,
@@ -194,9 +213,8 @@ async fn accept(
             Err(error) => {
                 // The first of a row: the log must not drown in what it tells.
                 if !failing {
-                    log(format_args!(
-                        "cannot accept connections, and goes on trying: {error}"
-                    ));
+                    let what = format!("cannot accept connections, and goes on trying: {error}");
+                    log::error("accept", &what);
                 }
                 failing = true;
                 sleep(Duration::from_millis(50)).await;

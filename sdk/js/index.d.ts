@@ -73,7 +73,7 @@ export interface Options {
 export interface Oncegate extends EventTarget {
   /**
    * Fulfilled when the engine is there: at once, unless this page forbids WebAssembly or loads it as a file
-   * of its own. {@link submit} waits by itself; {@link pending}, {@link state} and {@link end} throw before.
+   * of its own. {@link submit}, {@link lookup} and {@link cancel} wait by themselves.
    */
   readonly ready: Promise<unknown>;
 
@@ -117,7 +117,8 @@ export interface Oncegate extends EventTarget {
 
   /**
    * Ends an executed intent, so that its next `submit` is a new operation (the cart was emptied).
-   * `false`, and nothing happens, while the intent is open: a new key could be a second execution.
+   * `false`, and nothing happens, while the intent is open: a new key could be a second execution. So it
+   * is before {@link ready}.
    */
   end(intent: string): boolean;
 
@@ -363,7 +364,7 @@ export interface Pending {
 export interface State {
   /** Counts the intent's operations from 0. */
   epoch: number;
-  /** The key that the next `submit` sends. */
+  /** The key that the next `submit` sends. Empty before {@link Oncegate.ready}, unless it was sent already. */
   key: string;
   /** `none`: nothing was sent in this epoch. `open`: outcome not known. `executed`: until `end`. */
   phase: "none" | "open" | "executed";

@@ -51,7 +51,8 @@ class Oncegate extends EventTarget {
   }
 
   get ready() {
-    return Promise.resolve(this.#begin());
+    this.#begin();
+    return Promise.resolve(load());
   }
 
   submit(request) {
@@ -84,7 +85,7 @@ class Oncegate extends EventTarget {
 
   end(intent) {
     const name = String(intent);
-    if (this.#isRunning(name) || this.#record(name).phase === "open") return false;
+    if (this.#isRunning(name) || this.#record(name).phase === "open" || !isLoaded()) return false;
     this.#entries.delete(name);
     const next = engine().end(this.#store.record(name));
     if (next) this.#store.write(name, next);
@@ -106,7 +107,7 @@ class Oncegate extends EventTarget {
     if (this.#ready === undefined) {
       const loading = load();
       this.#ready = loading ? loading.then(() => this.#prepare()) : this.#prepare();
-      loading?.catch(() => (this.#ready = undefined));
+      this.#ready?.catch(() => (this.#ready = undefined));
     }
     return this.#ready;
   }
@@ -119,8 +120,11 @@ class Oncegate extends EventTarget {
     return new Promise((resolve) => setTimeout(resolve, AGREEING_MS));
   }
 
+  /** While the engine is on its way, what is stored stands for itself; a key that nothing was sent with is not known yet. */
   #record(intent) {
-    return engine().current(this.#store.secret(), intent, this.#store.record(intent));
+    const stored = this.#store.record(intent);
+    if (this.#begin() && !isLoaded()) return { epoch: 0, key: "", phase: "none", ...stored };
+    return engine().current(this.#store.secret(), intent, stored);
   }
 
   #isRunning(intent) {
@@ -146,7 +150,7 @@ class Oncegate extends EventTarget {
 
   #start(job, before) {
     const ready = this.#begin();
-    const key = job.intent === undefined || !isLoaded() ? "" : this.#record(job.intent).key;
+    const key = job.intent === undefined ? "" : this.#record(job.intent).key;
     const entry = { job, progress: { key, send: 0 }, calledAt: clock.now(), waits: job.wish === "submit" && job.trailingMs > 0 };
     const emit = (type, { key, sends }, more) => {
       entry.progress = { key, send: sends };

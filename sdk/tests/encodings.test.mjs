@@ -32,6 +32,7 @@ after(async () => {
 /** A page of which the address says by which policy and with which script; the package's files; an order. */
 async function serve(request, response) {
   const { pathname, searchParams } = new URL(request.url, "http://shop");
+  if (pathname === "/hold") return;
   if (request.method === "POST") {
     return response.writeHead(201, { "idempotency-status": "executed", "idempotency-key-lifetime": "604800" }).end("{}");
   }
@@ -130,6 +131,24 @@ test("oncegate/wasm is compiled from the file beside it, and from whatever init 
   });
   assert.equal(given.length, 5);
   assert.equal(new Set(given).size, 1, "one install, one key");
+});
+
+test("while the engine is on its way, what is stored can be read, and nothing is ended", async () => {
+  const result = await order({ policy: STRICT }, async () => {
+    const { createOncegate } = await import("/dist/index.js");
+    const earlier = createOncegate();
+    await earlier.submit({ intent: "paid", url: "/orders", body: "{}" });
+    const aborted = AbortSignal.timeout(20);
+    await earlier.submit({ intent: "open", url: "/hold", body: "{}", signal: aborted });
+    const { createOncegate: createAnew } = await import("/dist/index.js?loaded-anew");
+    const client = createAnew();
+    const look = () => [client.pending().map(({ intent }) => intent), client.state("paid").phase, client.state("new").phase, client.state("new").key.length];
+    const before = [...look(), client.end("paid")];
+    await client.ready;
+    return { before, after: [...look(), client.end("paid")] };
+  });
+  assert.deepEqual(result.before, [["open"], "executed", "none", 0, false]);
+  assert.deepEqual(result.after, [["open"], "executed", "none", 36, true]);
 });
 
 test("a WebAssembly that is not there is replaced by plain JavaScript as well", async () => {

@@ -20,6 +20,7 @@
 //! | `world` | draws a world from a seed |
 //! | `story` | tells a world in prose |
 //! | `check` | small worlds, seen whole |
+//! | `tabs` | two tabs of one browser, seen whole |
 //!
 //! [`verbs`] needs no world: it is what can happen to one record.
 
@@ -37,6 +38,7 @@ mod random;
 mod shard;
 mod simulation;
 mod story;
+pub mod tabs;
 pub mod verbs;
 mod witness;
 mod world;

@@ -10,7 +10,7 @@ pub const CAPACITY: u64 = 20;
 pub const REFILL_MS: u64 = 3_000;
 
 /// A token bucket, kept as the time at which it would be full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Budget {
     full_at_ms: u64,
 }

@@ -3,7 +3,7 @@
 use super::Why;
 
 /// A call of the shell's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Call {
     Cancel(Purpose),
     Look(Purpose),
@@ -11,7 +11,7 @@ pub(super) enum Call {
 }
 
 /// Why the gate is asked to look or to cancel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
     /// The application wants it.
     Aim,

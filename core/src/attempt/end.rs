@@ -1,7 +1,7 @@
 //! How an attempt ends: the three outcomes of the contract (rule T4).
 
 /// How an attempt ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "the three outcomes of the contract"
@@ -21,7 +21,7 @@ pub enum End {
 }
 
 /// Who said no.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the two reasons of rule T4")]
 pub enum Reason {
     /// The operation was cancelled.
@@ -31,7 +31,7 @@ pub enum Reason {
 }
 
 /// Why there is no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Why {
     /// The user gave up waiting.

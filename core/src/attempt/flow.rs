@@ -30,7 +30,7 @@ const ALREADY_DONE: End = End::Done {
 };
 
 /// What the application wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the three verbs of the SDK")]
 pub enum Wish {
     /// That the operation does not happen.
@@ -93,7 +93,7 @@ pub struct Step {
 }
 
 /// As [`Action`], with the key in [`Flow::record`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a shell must know every act")]
 pub enum Act {
     /// See [`Action::Cancel`].
@@ -128,7 +128,7 @@ pub enum Act {
 }
 
 /// One order on its way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Flow {
     naming: Naming,
     digest: String,
@@ -139,6 +139,8 @@ pub struct Flow {
     was_executed: bool,
     /// This payload, and no other one, was sent under the key before.
     is_same: bool,
+    /// The last call was a question: its answer does not say which payload was executed.
+    asked: bool,
 }
 
 impl Flow {
@@ -161,6 +163,7 @@ impl Flow {
             attempt,
             record,
             was_executed,
+            asked: false,
         };
         match flow.answer_from_record(moment.wall_ms) {
             Some(end) => (flow, Step::finish(end, false, None)),
@@ -181,6 +184,7 @@ impl Flow {
     ) -> Result<(Self, Step), IllegalEvent> {
         let learned = lifetime_ms.is_some() && lifetime_ms != self.record.lifetime_ms;
         if learned {
+            self.record.adopt(moment.stored.clone());
             self.record.lifetime_ms = lifetime_ms;
         }
         if event == Event::CancelWanted {
@@ -215,6 +219,11 @@ impl Flow {
     }
 
     fn perform(mut self, action: Action, moment: Moment<'_>) -> (Self, Step) {
+        match action {
+            Action::Cancel { .. } | Action::Look { .. } => self.asked = true,
+            Action::Send { .. } => self.asked = false,
+            Action::Finish(_) | Action::Wait { .. } => {}
+        }
         let (write, act) = match action {
             Action::Finish(end) => return self.finish(end, &moment, true),
             Action::Cancel { .. }
@@ -294,7 +303,10 @@ impl Flow {
         let stored = moment.stored.as_ref();
         let step = match end {
             End::Done { replayed, changed } => {
-                let changed = changed && !self.is_own_payload(stored);
+                let changed = match changed {
+                    true => !self.is_own_payload(stored),
+                    false => self.asked && !self.is_alone(stored),
+                };
                 self.execute(changed);
                 let write = self.record.unless_behind(stored);
                 Step::finish(End::Done { replayed, changed }, answered, write)
@@ -311,12 +323,16 @@ impl Flow {
 
     /// What was executed is what was asked for now: another payload was never sent under the key.
     fn is_own_payload(&self, stored: Option<&Record>) -> bool {
+        self.wish != Wish::Submit || self.is_same && self.is_alone(stored)
+    }
+
+    /// This browser has sent no other payload under the key.
+    fn is_alone(&self, stored: Option<&Record>) -> bool {
         let is_alone = |record: &Record| {
             let here = record.epoch == self.record.epoch && record.phase != Phase::None;
             !here || !record.mixed && !record.differs(&self.digest)
         };
-        let alone = is_alone(&self.record) && stored.is_none_or(is_alone);
-        self.wish != Wish::Submit || self.is_same && alone
+        self.wish != Wish::Submit || is_alone(&self.record) && stored.is_none_or(is_alone)
     }
 
     fn execute(&mut self, changed: bool) {

@@ -9,7 +9,7 @@ use alloc::string::{String, ToString};
 use crate::intent::{ASSUMED_LIFETIME_MS, InstallSecret, drawn_key, is_fresh};
 
 /// Where an intent stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "every shell stores all of them")]
 pub enum Phase {
     /// The epoch's operation is executed, and the application has not ended it.
@@ -39,7 +39,7 @@ impl Phase {
 }
 
 /// What is known of an intent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_structs,
     reason = "a shell that stores only a part must not compile"
@@ -141,7 +141,7 @@ impl Record {
 }
 
 /// Where an operation's keys come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "an operation has an intent or not")]
 pub enum Naming {
     /// From its intent.

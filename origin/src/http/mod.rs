@@ -3,33 +3,27 @@
 //! **Invariant: every answer to an operation says what became of it (`Idempotency-Outcome`), or is
 //! not sure.** That is the one header the gate believes.
 
-mod reply;
-mod signed;
-
-use std::sync::Arc;
+mod scenarios;
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, Extension, Path, Query, State};
+use axum::extract::{DefaultBodyLimit, Extension, FromRequestParts, Path, Query, State};
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use oncegate_core::key::Key;
-use oncegate_core::ledger::State as Became;
-use oncegate_core::outcome::Outcome;
-use oncegate_core::signature::Secrets;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio_util::task::TaskTracker;
 
-pub(crate) use self::reply::Reply;
-pub(crate) use self::signed::Signed;
 use crate::clock::now_ms;
 use crate::faults::{self, Fault};
-use crate::ledger::{Effect, Failure, Ledger, Verdict};
-use crate::log::log;
+use crate::gate::{Gate, Reply, Signed};
+use crate::ledger::{Effect, Failure};
+use crate::log;
 use crate::problem::Problem;
+use crate::shop::callback::CallbackSecret;
 use crate::shop::{self, Order, Product, Shown};
 use crate::sql::{self, Database, Dialect};
 
@@ -39,18 +33,16 @@ const MAX_BODY: usize = 64 * 1024;
 /// What handlers share.
 pub(crate) struct Context<DB: Dialect> {
     pub(crate) database: Database<DB>,
-    pub(crate) ledger: Ledger<DB>,
-    pub(crate) secrets: Arc<Secrets>,
-    pub(crate) tasks: TaskTracker,
+    pub(crate) gate: Gate<DB>,
+    pub(crate) callback_secret: Option<CallbackSecret>,
 }
 
 impl<DB: Dialect> Clone for Context<DB> {
     fn clone(&self) -> Self {
         Self {
             database: self.database.clone(),
-            ledger: self.ledger.clone(),
-            secrets: self.secrets.clone(),
-            tasks: self.tasks.clone(),
+            gate: self.gate.clone(),
+            callback_secret: self.callback_secret.clone(),
         }
     }
 }
@@ -70,8 +62,8 @@ pub(crate) fn router<DB: Dialect>(context: Context<DB>, with_faults: bool) -> Ro
         .route("/orders/{id}", get(show_order::<DB>))
         .route("/catalog", get(catalog::<DB>))
         .route("/health", get(health))
-        .route("/.oncegate/ledger/probe", post(probe::<DB>))
-        .route("/.oncegate/ledger/cancel", post(cancel::<DB>))
+        .merge(context.gate.questions())
+        .merge(scenarios::routes())
         .fallback(not_found)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(context)
@@ -90,8 +82,8 @@ async fn place_order<DB: Dialect>(
     // As a task of its own: when the gate's connection closes, this handler is dropped, but the
     // operation goes on, commits, and its answer is found by the next attempt. Stopping it would be
     // safe as well (it rolls back), but would turn each lost connection into work to be repeated.
-    let Context { ledger, tasks, .. } = context;
-    let work = tasks.spawn(async move {
+    let ledger = context.gate.ledger().clone();
+    let work = context.gate.tasks().spawn(async move {
         let key = call.key.clone();
         ledger
             .once(&call, async move |connection: &mut DB::Connection| {
@@ -120,39 +112,6 @@ async fn place<DB: Dialect>(
         _ => {}
     }
     Ok(effect)
-}
-
-async fn probe<DB: Dialect>(
-    State(context): State<Context<DB>>,
-    signed: Signed,
-) -> Result<Reply, Reply> {
-    let call = signed.question()?;
-    let state = context.ledger.probe(&call).await?;
-    // Nothing is settled: an attempt may be open, or on its way. Only a cancel can rule that out.
-    Ok(Reply::of_state(
-        state.map_or(Outcome::Unknown, Became::outcome),
-    ))
-}
-
-async fn cancel<DB: Dialect>(
-    State(context): State<Context<DB>>,
-    signed: Signed,
-) -> Result<Reply, Reply> {
-    let call = signed.question()?;
-    let ledger = context.ledger;
-    let work = context
-        .tasks
-        .spawn(async move { ledger.cancel(&call).await });
-    let verdict = work
-        .await
-        .unwrap_or_else(|error| Err(Failure::Unknown(error.into())));
-    match verdict {
-        Ok(Verdict::Cancelled) => Ok(Reply::of_state(Outcome::Cancelled)),
-        // It comes too late, and hears what an attempt would hear.
-        Ok(verdict) => Ok(verdict.into()),
-        // A cancel that fails says nothing about the operation, least of all *not executed*.
-        Err(failure) => Err(Reply::from(failure).with_outcome(Outcome::Unknown)),
-    }
 }
 
 #[derive(Serialize)]
@@ -207,6 +166,14 @@ async fn show_order<DB: Dialect>(
     }
 }
 
+impl<DB: Dialect> FromRequestParts<Context<DB>> for Signed {
+    type Rejection = Reply;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Context<DB>) -> Result<Self, Reply> {
+        context.gate.verify(parts)
+    }
+}
+
 async fn health() -> Json<Value> {
     Json(json!({ "status": "ok" }))
 }
@@ -233,33 +200,7 @@ pub(crate) fn body_problem(rejection: &BytesRejection) -> Problem {
 
 /// For questions that concern no operation.
 fn unreadable(error: sqlx::Error) -> Reply {
-    log(&error);
+    log::error("unreadable", &error);
     let detail = "The shop's database cannot be read at the moment.";
     Problem::new(503, "unreadable", "Not available", detail).into()
-}
-
-impl From<Verdict> for Reply {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Cancelled => Self::from(Problem::new(
-                410,
-                "operation_cancelled",
-                "The operation was cancelled",
-                "It was cancelled before it had an effect. Begin a new one with a new key.",
-            ))
-            .with_outcome(Outcome::Cancelled),
-            Verdict::Executed(answer) => Self::from(answer).with_outcome(Outcome::Executed),
-            Verdict::OtherFingerprint(recorded) => Self::from(Problem::new(
-                422,
-                "key_reused",
-                "The key belongs to another request",
-                format!(
-                    "An operation with this key asked for something else and was {}.",
-                    recorded.state.as_str()
-                ),
-            ))
-            .with_recorded(recorded),
-            Verdict::Refused(answer) => Self::from(answer).with_outcome(Outcome::Refused),
-        }
-    }
 }

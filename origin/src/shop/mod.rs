@@ -1,17 +1,20 @@
 //! The reference shop: an order takes stock and a payment, or nothing at all.
 //!
 //! **Invariant: an order, its lines, its payment and the stock it takes exist together or not at
-//! all.** [`place`] does all of it through one connection, inside the ledger's transaction; whoever
+//! all.** An order that is paid later has its payment and its stock later ([`moves`]). [`place`] does all of it through one connection, inside the ledger's transaction; whoever
 //! calls it rolls back what it did when it refuses.
 
+pub mod callback;
+pub mod effects;
+pub mod moves;
 mod order;
 mod request;
 
 use oncegate_core::key::Key;
 
-pub(crate) use self::order::Shown;
 pub use self::order::{Item, Order, Product};
-use self::request::OrderRequest;
+pub(crate) use self::order::{Shown, is_paid};
+use self::request::{Line, OrderRequest, Pay};
 use crate::ledger::{Answer, Effect, Failure};
 use crate::problem::Problem;
 use crate::sql::{self, Dialect};
@@ -41,18 +44,33 @@ pub async fn place<DB: Dialect>(
     };
     let mut items = Vec::with_capacity(request.cart.len());
     for (index, line) in request.cart.iter().enumerate() {
-        match sql::shop::take_stock::<DB>(connection, &line.sku, line.quantity).await? {
+        match take::<DB>(connection, line, &request.pay).await? {
             Some(item) => items.push(item),
             None => return no_stock::<DB>(connection, index, &line.sku).await,
         }
     }
-    let order = Order::new(key.as_str().to_owned(), items, now_ms);
+    let at_once = matches!(request.pay, Pay::Card(_));
+    let order = Order::new(key.as_str().to_owned(), items, at_once, now_ms);
     sql::shop::insert_order::<DB>(connection, &order, &request.email).await?;
-    if request.card.number() == DECLINED_CARD {
-        return Ok(card_declined());
+    if let Pay::Card(card) = &request.pay {
+        if card.number() == DECLINED_CARD {
+            return Ok(card_declined());
+        }
+        sql::shop::insert_payment::<DB>(connection, &order, card.last4()).await?;
     }
-    sql::shop::insert_payment::<DB>(connection, &order, request.card.last4()).await?;
     Ok(Effect::Executed(placed(&order)))
+}
+
+/// An order that is paid at once takes its goods; one that is paid later only names them.
+async fn take<DB: Dialect>(
+    connection: &mut DB::Connection,
+    line: &Line,
+    pay: &Pay,
+) -> Result<Option<Item>, sqlx::Error> {
+    match pay {
+        Pay::Card(_) => sql::shop::take_stock::<DB>(connection, &line.sku, line.quantity).await,
+        Pay::Later => sql::shop::article::<DB>(connection, &line.sku, line.quantity).await,
+    }
 }
 
 /// The refusal of a card.

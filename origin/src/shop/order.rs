@@ -1,6 +1,7 @@
 //! What the shop shows of its goods and orders.
 
-use serde::Serialize;
+use oncegate_core::lifecycle::{OrderStatus, Status};
+use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use super::CURRENCY;
@@ -49,9 +50,12 @@ pub struct Order {
     pub total_cents: i64,
     /// The currency of the amounts.
     pub currency: String,
-    /// Whether there is a payment. There always is one: the two are committed together.
+    /// Whether the money is there.
     pub paid: bool,
-    /// `pay_…`
+    /// Where it stands.
+    #[serde(serialize_with = "word")]
+    pub status: OrderStatus,
+    /// `pay_…`, if it was paid at once: the two are committed together.
     pub payment_id: Option<String>,
     /// When, in milliseconds since the Unix epoch.
     pub created_at: i64,
@@ -64,7 +68,8 @@ pub(crate) struct Shown<'a> {
 }
 
 impl Order {
-    pub(super) fn new(request_id: String, items: Vec<Item>, now_ms: u64) -> Self {
+    /// An order that is paid at once, or later.
+    pub(super) fn new(request_id: String, items: Vec<Item>, at_once: bool, now_ms: u64) -> Self {
         Self {
             id: format!("ord_{}", Uuid::now_v7().simple()),
             request_id,
@@ -74,9 +79,26 @@ impl Order {
                 .sum(),
             items,
             currency: CURRENCY.to_owned(),
-            paid: true,
-            payment_id: Some(format!("pay_{}", Uuid::now_v7().simple())),
+            paid: at_once,
+            status: if at_once {
+                OrderStatus::Paid
+            } else {
+                OrderStatus::WaitPay
+            },
+            payment_id: at_once.then(|| format!("pay_{}", Uuid::now_v7().simple())),
             created_at: now_ms.cast_signed(),
         }
     }
+}
+
+/// Whether an order of this status has been paid, and not called off.
+pub(crate) fn is_paid(status: OrderStatus) -> bool {
+    matches!(
+        status,
+        OrderStatus::Paid | OrderStatus::Shipped | OrderStatus::Finished
+    )
+}
+
+fn word<S: Serializer>(status: &OrderStatus, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(status.as_str())
 }

@@ -10,8 +10,16 @@ const MAX_QUANTITY: i64 = 99;
 /// A well-formed order. The parser is the only constructor.
 pub(super) struct OrderRequest {
     pub(super) cart: Vec<Line>,
-    pub(super) card: Card,
+    pub(super) pay: Pay,
     pub(super) email: String,
+}
+
+/// How an order is paid.
+pub(super) enum Pay {
+    /// At once, with this card.
+    Card(Card),
+    /// Later: the payment provider calls back.
+    Later,
 }
 
 pub(super) struct Line {
@@ -28,9 +36,19 @@ impl OrderRequest {
             .map_err(|error| invalid("", &format!("is not JSON: {error}")))?;
         Ok(Self {
             cart: parse_cart(&body["cart"])?,
-            card: Card::parse(&body["card"])?,
+            pay: Pay::parse(&body)?,
             email: parse_email(&body["email"])?,
         })
+    }
+}
+
+impl Pay {
+    fn parse(body: &Value) -> Result<Self, Problem> {
+        match &body["pay"] {
+            Value::Null => Card::parse(&body["card"]).map(Self::Card),
+            Value::String(when) if when == "later" => Ok(Self::Later),
+            _ => Err(invalid("pay", "must be \"later\", or left out")),
+        }
     }
 }
 
@@ -166,10 +184,10 @@ mod tests {
             (request.cart[0].sku.as_str(), request.cart[0].quantity),
             ("mug", 1)
         );
-        assert_eq!(
-            (request.card.number(), request.card.last4()),
-            ("4242424242424242", "4242")
-        );
+        let Pay::Card(card) = &request.pay else {
+            panic!("it is paid at once");
+        };
+        assert_eq!((card.number(), card.last4()), ("4242424242424242", "4242"));
         assert_eq!(request.email, "a@b.c");
     }
 
@@ -210,6 +228,17 @@ mod tests {
         for email in ["a", "@b", "a@", "a@b@c", "a b@c", "a@b\n"] {
             refuses("/email", json!(email), "email must be an e-mail address");
         }
+    }
+
+    #[test]
+    fn an_order_that_is_paid_later_needs_no_card() {
+        let mut body = order();
+        body["pay"] = json!("later");
+        body["card"] = Value::Null;
+        let request = OrderRequest::parse(body.to_string().as_bytes());
+        assert!(matches!(request.ok().unwrap().pay, Pay::Later));
+        body["pay"] = json!("never");
+        assert!(OrderRequest::parse(body.to_string().as_bytes()).is_err());
     }
 
     #[test]

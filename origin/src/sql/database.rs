@@ -110,7 +110,11 @@ impl<DB: Dialect> Database<DB> {
     }
 
     /// Brings the shop's tables up to date.
-    pub(crate) async fn migrate_shop(&self) -> Result<(), sqlx::Error> {
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be reached, or a newer version has changed the tables.
+    pub async fn migrate_shop(&self) -> Result<(), sqlx::Error> {
         migrator(DB::migrations().shop, "shop_migrations")
             .run(&self.writers)
             .await?;
@@ -136,6 +140,11 @@ impl<DB: Dialect> Database<DB> {
             Some(Err(error)) if !is_busy::<DB>(&error) => Err(error.into()),
             Some(Err(_)) | None => Err(Busy.into()),
         }
+    }
+
+    /// A connection to write with, one statement at a time.
+    pub(crate) async fn write(&self) -> Result<PoolConnection<DB>, sqlx::Error> {
+        self.writers.acquire().await
     }
 
     /// A connection to read with, outside any transaction.

@@ -83,13 +83,20 @@ pub struct Sql {
     pub sqlite: &'static str,
 }
 
-impl From<&'static str> for Sql {
-    fn from(same: &'static str) -> Self {
+impl Sql {
+    /// A statement that is the same in all of them.
+    pub const fn same(same: &'static str) -> Self {
         Self {
             mysql: same,
             postgres: same,
             sqlite: same,
         }
+    }
+}
+
+impl From<&'static str> for Sql {
+    fn from(same: &'static str) -> Self {
+        Self::same(same)
     }
 }
 

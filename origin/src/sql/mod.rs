@@ -7,11 +7,14 @@
 
 mod database;
 mod dialect;
+pub(crate) mod job;
 pub(crate) mod ledger;
 mod mysql;
+pub(crate) mod outbox;
 mod postgres;
 pub(crate) mod shop;
 mod sqlite;
+pub(crate) mod work;
 
 pub(crate) use self::database::{Busy, POOL, Patience, Transaction, is_busy};
 pub use self::database::{Database, LOCK_WAIT};

@@ -66,10 +66,16 @@ impl Dialect for MySql {
                 "ledger",
                 include_str!("../../migrations/mysql/ledger/0001_ledger.sql"),
             )],
-            shop: &[(
-                "shop",
-                include_str!("../../migrations/mysql/shop/0001_shop.sql"),
-            )],
+            shop: &[
+                (
+                    "shop",
+                    include_str!("../../migrations/mysql/shop/0001_shop.sql"),
+                ),
+                (
+                    "scenarios",
+                    include_str!("../../migrations/mysql/shop/0002_scenarios.sql"),
+                ),
+            ],
         }
     }
 

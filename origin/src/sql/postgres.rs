@@ -59,10 +59,16 @@ impl Dialect for Postgres {
                 "ledger",
                 include_str!("../../migrations/postgres/ledger/0001_ledger.sql"),
             )],
-            shop: &[(
-                "shop",
-                include_str!("../../migrations/postgres/shop/0001_shop.sql"),
-            )],
+            shop: &[
+                (
+                    "shop",
+                    include_str!("../../migrations/postgres/shop/0001_shop.sql"),
+                ),
+                (
+                    "scenarios",
+                    include_str!("../../migrations/postgres/shop/0002_scenarios.sql"),
+                ),
+            ],
         }
     }
 

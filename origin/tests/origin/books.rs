@@ -71,15 +71,20 @@ pub(crate) struct Books {
 impl Books {
     /// On the database of the environment.
     pub(crate) async fn new() -> Self {
+        match server() {
+            Some(server) => Self::on(&server).await,
+            None => Self::in_a_file(),
+        }
+    }
+
+    /// On this server, which is of the kind of the environment.
+    pub(crate) async fn on(server: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let kind = Kind::of_environment();
-        let Some(server) = server().filter(|_| kind != Kind::Sqlite) else {
-            return Self::in_a_file();
-        };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("test_{}_{number}", process::id());
         let create = format!("CREATE DATABASE {name}");
-        with_database!(kind, DB => raw::<DB>(&server, create).await);
+        with_database!(kind, DB => raw::<DB>(server, create).await);
         let (place, _) = server.rsplit_once('/').expect("a database in the URL");
         Self {
             kind,
@@ -96,6 +101,10 @@ impl Books {
             url: format!("sqlite:{}", folder.path().join("shop.sqlite").display()),
             _folder: Some(folder),
         }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
     }
 
     pub(crate) fn url(&self) -> String {

@@ -70,6 +70,15 @@ impl Call {
         }
     }
 
+    /// A call of another endpoint.
+    pub(crate) fn at(path: &str, key: &str, body: &str) -> Self {
+        Self {
+            path: path.into(),
+            body: body.into(),
+            ..Self::order(key)
+        }
+    }
+
     pub(crate) fn with_body(self, body: String) -> Self {
         Self { body, ..self }
     }

@@ -52,7 +52,10 @@ impl<DB: Dialect> Fixture<DB> {
 
     /// How often the effect happened.
     pub(crate) async fn effects(&self) -> i64 {
-        100 - self.books.number("SELECT stock FROM mugs").await
+        100 - self
+            .books
+            .number("SELECT stock FROM mugs WHERE id = 1")
+            .await
     }
 
     pub(crate) async fn rows(&self) -> i64 {
@@ -112,7 +115,7 @@ pub(crate) async fn take<DB: Dialect>(
     connection: &mut DB::Connection,
     end: Result<Effect, Failure>,
 ) -> Result<Effect, Failure> {
-    let sql = "UPDATE mugs SET stock = stock - 1";
+    let sql = "UPDATE mugs SET stock = stock - 1 WHERE id = 1";
     connection.run(sql, &[]).await?;
     end
 }

@@ -10,11 +10,15 @@ use std::time::Duration;
 
 use oncegate_core::signature::Secrets;
 use oncegate_origin::server::{Config, Origin};
+use oncegate_origin::shop::callback::CallbackSecret;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use crate::books::Books;
 use crate::client::{Call, Response, SECRETS, exchange, parse, request};
+
+/// What the payment provider signs with.
+pub(crate) const CALLBACK_SECRET: &str = "0123456789abcdef";
 
 /// Asks again until it is so, for as long as a slow machine may need.
 pub(crate) async fn until(mut is_so: impl AsyncFnMut() -> bool) {
@@ -108,6 +112,8 @@ async fn bind(books: &Books, secrets: &str, faults: bool) -> Origin {
             listen: address(),
             database: books.url(),
             secrets: Secrets::parse(secrets).expect("secrets"),
+            callback_secret: Some(CallbackSecret::parse(CALLBACK_SECRET).expect("a secret")),
+            relay: false,
             faults,
         };
         if let Ok(origin) = Origin::bind(config).await {

@@ -43,3 +43,9 @@ pub fn run(name: &str, state: worker::worker_sys::DurableObjectState) {
     std::panic::set_hook(Box::new(|panic| console_error!("{panic}")));
     crate::run(name, &Object(State::from(state)));
 }
+
+/// The answer to one of tests/vectors, as the core that is built for the edge gives it.
+#[wasm_bindgen]
+pub fn answer(file: &str, vector: &str) -> String {
+    crate::vectors::answer(file, vector)
+}

@@ -55,7 +55,7 @@ impl Hasher for Quick {
     }
 }
 
-pub(super) trait Model {
+pub(crate) trait Model {
     type State: Clone + Eq + Hash;
     type Step: Copy + fmt::Debug;
 
@@ -109,7 +109,7 @@ struct Search<'m, M: Model> {
 
 /// Visits every state of `model`, or as many as it takes to contradict the sentence that is `sought`.
 /// A state that contradicts a sentence leads nowhere.
-pub(super) fn explore<M: Model>(model: &M, sought: Option<Oracle>) -> Explored {
+pub(crate) fn explore<M: Model>(model: &M, sought: Option<Oracle>) -> Explored {
     let mut search = Search {
         model,
         numbers: Table::default(),

@@ -19,7 +19,7 @@
 //! | `small`, `worlds` | what may happen, and the worlds |
 
 mod client;
-mod explorer;
+pub(crate) mod explorer;
 mod gate;
 mod machine;
 mod origin;

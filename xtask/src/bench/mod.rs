@@ -1,9 +1,10 @@
-//! `cargo xtask bench`: what the gate costs, beside a plain Worker that only passes requests on. Invariant: what is compared
-//! was measured in turns within one run, and each measurement is checked by what the origin executed meanwhile.
+//! `cargo xtask bench`: what the gate costs, beside a plain Worker that only passes requests on, and what the ledger costs.
+//! Invariant: what is compared was measured in turns within one run, and each measurement is checked by what the origin executed meanwhile.
 //!
 //! Nothing here decides whether a figure is good: machines differ, and a test that measures time fails on a busy one.
 
 mod counts;
+mod databases;
 mod fill;
 mod keys;
 mod load;
@@ -11,6 +12,7 @@ mod origin;
 mod report;
 mod rounds;
 mod runtime;
+mod sdk;
 mod wire;
 
 use std::fs;
@@ -36,6 +38,10 @@ use runtime::Runtime;
 pub(crate) enum Bench {
     /// Pass-through, first execution, replay and duplicates at once, in workerd on this machine
     Edge(Edge),
+    /// The ledger on SQLite, PostgreSQL and MariaDB: its cost, and what is often used in its place
+    Origin(databases::Databases),
+    /// The SDK: how large it is, and how long a page waits until it answers, in Chromium
+    Sdk(sdk::Sdk),
 }
 
 /// How to measure the gate.
@@ -60,9 +66,13 @@ pub(crate) struct Edge {
 
 /// Measures, and prints what was measured.
 pub(crate) fn run(project: &Project, bench: &Bench) -> Result<()> {
-    let Bench::Edge(edge) = bench;
     let tools = Tools::install(project)?;
     build::all(project, &tools)?;
+    let edge = match bench {
+        Bench::Edge(edge) => edge,
+        Bench::Origin(origin) => return databases::run_all(project, &tools, origin),
+        Bench::Sdk(sdk) => return sdk::run(project, &tools, sdk),
+    };
     let report = measure(project, &tools, edge)?;
     match edge.json {
         true => println!("{:#}", report.json()),

@@ -20,6 +20,7 @@ use stamp::Stamp;
 
 pub(crate) use contract::build as contract;
 pub(crate) use origin::build as origin;
+pub(crate) use site::copy;
 
 /// What the crates of the workspace have in common as input.
 const WORKSPACE: [&str; 3] = ["Cargo.toml", "Cargo.lock", "core"];

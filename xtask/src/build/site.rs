@@ -23,6 +23,11 @@ pub(super) fn build(project: &Project) -> Result<()> {
     sweep(&site, &wanted)
 }
 
+/// Brings a folder's files to another place, where others may stand beside them.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    mirror(from, to, &mut BTreeSet::new())
+}
+
 /// Copies a folder's files that differ, and notes every path that belongs.
 fn mirror(from: &Path, to: &Path, wanted: &mut BTreeSet<PathBuf>) -> Result<()> {
     wanted.insert(to.to_owned());

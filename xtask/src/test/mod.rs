@@ -6,6 +6,7 @@ mod chain;
 mod databases;
 mod fuzz;
 mod node;
+mod packages;
 mod tally;
 
 use std::process::ExitCode;
@@ -46,6 +47,8 @@ pub(crate) enum Part {
     Types,
     /// The SDK's package, in Node and in Chromium
     Sdk,
+    /// The SDK's package as it is published, in the bundlers and runtimes that it should work in
+    Packages,
     /// The gate's objects and their storage, from inside workerd
     Workerd,
     /// Origin and gate over HTTP, from Node
@@ -130,6 +133,7 @@ impl Part {
             Self::Chain => chain::purchase(project, tools),
             Self::Types => node::types(project, tools),
             Self::Sdk => node::tests(project, tools, "sdk/tests", &chromium(project)?),
+            Self::Packages => packages::all(project, tools),
             Self::Workerd => node::workerd(project, tools),
             Self::Gate => node::tests(project, tools, "tests/gate", &python(project)?),
             Self::Browser => node::tests(project, tools, "tests/browser", &chromium(project)?),

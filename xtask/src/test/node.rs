@@ -76,7 +76,7 @@ pub(super) fn types(project: &Project, tools: &Tools) -> Result<Tally> {
     )
 }
 
-fn test_files(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn test_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = folder
         .read_dir()
         .with_context(|| format!("no tests: cannot read {}", folder.display()))?;

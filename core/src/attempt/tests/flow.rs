@@ -195,6 +195,42 @@ fn a_field_that_does_not_count_makes_no_other_payload() {
 }
 
 #[test]
+fn an_executed_key_that_several_payloads_were_sent_under_may_be_an_earlier_ones() {
+    let mut page = Page::new();
+    page.order(Wish::Submit, "a");
+    let (flow, _) = page.order(Wish::Submit, "b");
+    let turned_away = Answer {
+        gate: true,
+        problem: Problem {
+            retryable: Some(false),
+            ..Problem::default()
+        },
+        ..bare(413)
+    };
+    let (flow, act) = page.next(flow, Event::Answered(turned_away));
+    assert!(matches!(act, Act::Cancel { .. }));
+    let (_, act) = page.next(flow, look::seen(Some(Outcome::Executed)));
+    let earlier = End::Done {
+        replayed: true,
+        changed: true,
+    };
+    assert_eq!(end_of(act), earlier);
+}
+
+#[test]
+fn what_the_gate_says_of_the_lifetime_does_not_undo_what_another_tab_has_stored() {
+    let mut page = Page::new();
+    let (first, _) = page.order(Wish::Submit, "a");
+    page.order(Wish::Submit, "b");
+    let busy = Event::Answered(status(Status::InProgress));
+    let (_, step) = first.next(busy, Some(DAY_MS), page.moment(1_000)).unwrap();
+    page.keep(step);
+    let record = page.record();
+    assert_eq!((record.digest.as_str(), record.mixed), ("b", true));
+    assert_eq!(record.lifetime_ms, Some(DAY_MS));
+}
+
+#[test]
 fn no_step_writes_over_what_another_tab_has_reached() {
     let mut page = Page::new();
     let (flow, _) = page.order(Wish::Submit, "a");

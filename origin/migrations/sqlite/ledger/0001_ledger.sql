@@ -15,9 +15,11 @@ CREATE TABLE idempotency_ledger (
     headers      TEXT,
     body         BLOB,
     -- An effect outside the database (a payment): the name under which every call of it is made, how
-    -- often it was called, and until when whoever called last may still be waiting for the answer.
+    -- often and when it was called, and until when whoever called last may be waiting for the answer.
+    -- While there is no answer, the body is what the call can be made again with.
     provider_key TEXT,
     calls        INTEGER NOT NULL DEFAULT 0,
+    called_at    INTEGER,
     called_until INTEGER,
     -- Milliseconds since the Unix epoch: when the key came, and when the row got its last state.
     claimed_at   INTEGER NOT NULL,

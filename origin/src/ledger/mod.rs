@@ -15,6 +15,8 @@
 //! The claim comes first: it is an insert, so a second attempt waits for the first one's end inside
 //! its own insert and then meets the row. A look-up before the insert would let both find nothing.
 //!
+//! An effect that is not the database's, such as a call of a payment provider, is in [`outside`].
+//!
 //! # One ledger, one scope
 //!
 //! Rows are found by the key alone. Keys of different tenants, and of different kinds (made by a
@@ -22,110 +24,51 @@
 //! second one hears the first one's answer, or that its key is taken. So give each tenant a database
 //! of its own, or prefix the key with the tenant before it becomes a [`Call`].
 
-use std::error::Error;
-use std::fmt;
-use std::hash::{BuildHasher, RandomState};
-use std::time::Duration;
+mod again;
+pub mod outside;
+mod purge;
+mod routed;
+mod turns;
+mod types;
 
-use oncegate_core::backoff::Backoff;
-use oncegate_core::fingerprint::Fingerprint;
-use oncegate_core::key::{Key, KeyKind};
-use oncegate_core::ledger::{Decision, Recorded, Row, State, decide, settled};
-use tokio::time::sleep;
+use oncegate_core::ledger::{Decision, State, decide, settled};
 
+pub(crate) use self::again::Again;
+use self::outside::Times;
+pub use self::purge::RETENTION;
+pub use self::routed::Routed;
+use self::turns::{Turn, Turns};
+pub use self::types::{Answer, Call, Effect, Failure, MAX_ANSWER, Verdict};
 use crate::clock::now_ms;
+use crate::sql::ledger::{Found, Open, Started};
 use crate::sql::{self, Database, Dialect, Meaning, Patience, Transaction};
-
-/// The pauses before a transaction that was given up is tried again.
-const FIRST_PAUSE_MS: u64 = 10;
-const LONGEST_PAUSE_MS: u64 = 250;
-
-/// Who asks for what.
-#[derive(Clone, Debug)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "the three values an attempt consists of"
-)]
-pub struct Call {
-    /// The operation.
-    pub key: Key,
-    /// What is asked for.
-    pub fingerprint: Fingerprint,
-    /// Who made the key.
-    pub kind: KeyKind,
-}
-
-/// An answer as it is stored: a replay gives these bytes again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "an answer consists of these parts"
-)]
-pub struct Answer {
-    /// The HTTP status.
-    pub status: u16,
-    /// The headers that belong to the answer itself.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Vec<u8>,
-}
-
-/// What an effect came to.
-#[derive(Clone, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "an effect happens or it does not")]
-pub enum Effect {
-    /// It happened: commit it with this answer.
-    Executed(Answer),
-    /// The business says no: undo whatever was done, and remember this answer.
-    Refused(Answer),
-}
-
-/// What an attempt hears. Everything here is committed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "a verdict that a caller forgets must be a compile error"
-)]
-pub enum Verdict {
-    /// Cancelled before it had an effect.
-    Cancelled,
-    /// Executed, now or earlier.
-    Executed(Answer),
-    /// The key was used for something else.
-    OtherFingerprint(Recorded),
-    /// Refused, now or earlier.
-    Refused(Answer),
-}
-
-/// Why there is no verdict.
-#[derive(Debug)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "an outcome that a caller forgets must be a compile error"
-)]
-pub enum Failure {
-    /// Another attempt holds this very key, and the wait is over.
-    InProgress,
-    /// This attempt did nothing, and will do nothing: it was rolled back, or never began.
-    NotExecuted(Box<dyn Error + Send + Sync>),
-    /// Nobody here can tell.
-    Unknown(Box<dyn Error + Send + Sync>),
-}
 
 /// The ledger over a database.
 #[derive(Debug)]
-pub struct Ledger<DB: Dialect>(Database<DB>);
+pub struct Ledger<DB: Dialect> {
+    database: Database<DB>,
+    turns: Turns,
+    times: Times,
+}
 
 impl<DB: Dialect> Clone for Ledger<DB> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self {
+            database: self.database.clone(),
+            turns: self.turns.clone(),
+            times: self.times,
+        }
     }
 }
 
 impl<DB: Dialect> Ledger<DB> {
     /// A ledger in this database.
     pub fn new(database: impl Into<Database<DB>>) -> Self {
-        Self(database.into())
+        Self {
+            database: database.into(),
+            turns: Turns::default(),
+            times: Times::default(),
+        }
     }
 
     /// Runs `effect` if this key allows it, in one transaction with the key's row.
@@ -143,6 +86,7 @@ impl<DB: Dialect> Ledger<DB> {
         F: AsyncFn(&mut DB::Connection) -> Result<Effect, Failure>,
     {
         let (mut patience, mut again) = (Patience::default(), Again::new());
+        let _turn = self.turn(call, &mut patience).await?;
         loop {
             let ended = self.attempt(&mut patience, call, &effect).await;
             if !again.after::<DB, _>(&ended, &mut patience).await {
@@ -163,6 +107,7 @@ impl<DB: Dialect> Ledger<DB> {
         let mut transaction = match self.claim(call, patience).await? {
             Claim::Free(transaction) => transaction,
             Claim::Settled(verdict) => return Ok(verdict),
+            Claim::Started(_) => return Err(Failure::InProgress),
         };
         match effect(&mut transaction).await {
             Ok(Effect::Executed(answer)) => {
@@ -188,8 +133,9 @@ impl<DB: Dialect> Ledger<DB> {
     ///
     /// [`Failure`]: the refusal is not stored, and must not be told to anyone.
     pub async fn refuse(&self, call: &Call, answer: Answer) -> Result<Verdict, Failure> {
-        self.refuse_within(&mut Patience::default(), call, answer)
-            .await
+        let mut patience = Patience::default();
+        let _turn = self.turn(call, &mut patience).await?;
+        self.refuse_within(&mut patience, call, answer).await
     }
 
     async fn refuse_within(
@@ -215,6 +161,7 @@ impl<DB: Dialect> Ledger<DB> {
     ) -> Result<Verdict, Failure> {
         match self.claim(call, patience).await? {
             Claim::Settled(verdict) => Ok(verdict),
+            Claim::Started(_) => Err(Failure::InProgress),
             Claim::Free(transaction) => {
                 settle(transaction, call, State::Refused, answer).await?;
                 Ok(Verdict::Refused(answer.clone()))
@@ -228,11 +175,28 @@ impl<DB: Dialect> Ledger<DB> {
     ///
     /// The database cannot be read.
     pub async fn probe(&self, call: &Call) -> Result<Option<State>, Failure> {
-        let mut reader = self.0.read().await.map_err(unknown)?;
-        let rows = sql::ledger::rows::<DB>(&mut reader, call)
+        let mut reader = self.database.read().await.map_err(unknown)?;
+        let found = sql::ledger::rows::<DB>(&mut reader, call)
             .await
             .map_err(unknown)?;
-        Ok(settled(&rows, &call.fingerprint).map(|row| row.state))
+        Ok(settled(&found.rows, &call.fingerprint).map(|row| row.state))
+    }
+
+    /// What an attempt would hear without having an effect (L2): a service looks before it judges
+    /// anything else of a request. `None`: nothing stands in its way yet.
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be read. Nothing was done.
+    pub async fn look_up(&self, call: &Call) -> Result<Option<Verdict>, Failure> {
+        let reader = self.database.read().await;
+        let mut reader = reader.map_err(|error| Failure::NotExecuted(error.into()))?;
+        let found = sql::ledger::rows::<DB>(&mut reader, call).await?;
+        Ok(match decide(&found.rows, &call.fingerprint, call.kind) {
+            Decision::Answer(row) => Some(row.into()),
+            Decision::Free => None,
+            Decision::OtherFingerprint(recorded) => Some(Verdict::OtherFingerprint(recorded)),
+        })
     }
 
     /// Makes sure that this key never has an effect, unless it had one already (L6): then the row is the
@@ -243,6 +207,7 @@ impl<DB: Dialect> Ledger<DB> {
     /// [`Failure`]: an effect is still possible.
     pub async fn cancel(&self, call: &Call) -> Result<Verdict, Failure> {
         let (mut patience, mut again) = (Patience::default(), Again::new());
+        let _turn = self.turn(call, &mut patience).await?;
         loop {
             let ended = self.try_to_cancel(&mut patience, call).await;
             if !again.after::<DB, _>(&ended, &mut patience).await {
@@ -256,23 +221,37 @@ impl<DB: Dialect> Ledger<DB> {
         patience: &mut Patience,
         call: &Call,
     ) -> Result<Verdict, Failure> {
-        let (mut transaction, rows) = self.hold(call, patience).await?;
-        if let Some(row) = settled(&rows, &call.fingerprint) {
+        let (mut transaction, found) = self.hold(call, patience).await?;
+        if let Some(row) = settled(&found.rows, &call.fingerprint) {
             return Ok(match row.speaks_for(&call.fingerprint) {
                 true => row.into(),
                 false => Verdict::OtherFingerprint(row.recorded()),
             });
         }
-        sql::ledger::settle::<DB>(&mut transaction, call, State::Cancelled, None).await?;
+        if found.started.is_some() {
+            return Err(Failure::InProgress);
+        }
+        let cancelled = (State::Cancelled, None);
+        sql::ledger::settle::<DB>(&mut transaction, call, Open::Claim, cancelled).await?;
         commit(transaction).await?;
         Ok(Verdict::Cancelled)
     }
 
+    /// Waits until no other attempt of this process is at work on the key: for the key and not with a
+    /// connection, so that those who wait for one operation do not keep others from the database.
+    async fn turn(&self, call: &Call, patience: &mut Patience) -> Result<Turn, Failure> {
+        let turn = patience.wait(self.turns.take(&call.key)).await;
+        turn.ok_or(Failure::InProgress)
+    }
+
     async fn claim(&self, call: &Call, patience: &mut Patience) -> Result<Claim<DB>, Failure> {
-        let (transaction, rows) = self.hold(call, patience).await?;
-        Ok(match decide(&rows, &call.fingerprint, call.kind) {
+        let (transaction, found) = self.hold(call, patience).await?;
+        Ok(match decide(&found.rows, &call.fingerprint, call.kind) {
             Decision::Answer(row) => Claim::Settled(row.into()),
-            Decision::Free => Claim::Free(transaction),
+            Decision::Free => match found.started {
+                Some(started) => Claim::Started(started),
+                None => Claim::Free(transaction),
+            },
             Decision::OtherFingerprint(recorded) => {
                 Claim::Settled(Verdict::OtherFingerprint(recorded))
             }
@@ -284,50 +263,24 @@ impl<DB: Dialect> Ledger<DB> {
         &self,
         call: &Call,
         patience: &mut Patience,
-    ) -> Result<(Transaction<DB>, Vec<Row<Answer>>), Failure> {
-        let mut transaction = self.0.begin(patience).await.map_err(Failure::NotExecuted)?;
+    ) -> Result<(Transaction<DB>, Found), Failure> {
+        let begun = self.database.begin(patience).await;
+        let mut transaction = begun.map_err(Failure::NotExecuted)?;
         let claim = sql::ledger::claim::<DB>(&mut transaction, call, now_ms());
         match patience.wait(claim).await {
             Some(claimed) => claimed.map_err(held::<DB>)?,
             None => return Err(Failure::InProgress),
         }
-        let rows = sql::ledger::rows::<DB>(&mut transaction, call).await?;
-        Ok((transaction, rows))
-    }
-}
-
-/// Tries again what the database gave up to let another transaction through, as long as there is
-/// patience, and after a pause: those that met must not meet again.
-#[derive(Debug)]
-struct Again(Backoff);
-
-impl Again {
-    fn new() -> Self {
-        // It spreads the pauses of those that met; nothing secret is drawn from it.
-        let seed = RandomState::new().hash_one(now_ms());
-        Self(Backoff::new(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, seed))
-    }
-
-    /// Whether to try again, after the pause.
-    async fn after<DB: Dialect, T>(
-        &mut self,
-        ended: &Result<T, Failure>,
-        patience: &mut Patience,
-    ) -> bool {
-        let Err(Failure::NotExecuted(cause)) = ended else {
-            return false;
-        };
-        let victim = cause
-            .downcast_ref()
-            .is_some_and(|error| DB::meaning(error) == Meaning::Victim);
-        let pause = Duration::from_millis(self.0.next().unwrap_or(LONGEST_PAUSE_MS));
-        victim && patience.wait(sleep(pause)).await.is_some()
+        let found = sql::ledger::rows::<DB>(&mut transaction, call).await?;
+        Ok((transaction, found))
     }
 }
 
 enum Claim<DB: Dialect> {
     Free(Transaction<DB>),
     Settled(Verdict),
+    /// An effect outside the database was begun, and nobody has written down what came of it.
+    Started(Started),
 }
 
 async fn settle<DB: Dialect>(
@@ -336,13 +289,15 @@ async fn settle<DB: Dialect>(
     state: State,
     answer: &Answer,
 ) -> Result<(), Failure> {
-    sql::ledger::settle::<DB>(&mut transaction, call, state, Some(answer)).await?;
+    answer.check_size()?;
+    let settled = (state, Some(answer));
+    sql::ledger::settle::<DB>(&mut transaction, call, Open::Claim, settled).await?;
     commit(transaction).await
 }
 
 /// A commit that reports an error may have reached the disk all the same, unless the database says
 /// that it was given up.
-async fn commit<DB: Dialect>(transaction: Transaction<DB>) -> Result<(), Failure> {
+pub(crate) async fn commit<DB: Dialect>(transaction: Transaction<DB>) -> Result<(), Failure> {
     transaction
         .commit()
         .await
@@ -366,46 +321,12 @@ fn unknown(error: sqlx::Error) -> Failure {
     Failure::Unknown(error.into())
 }
 
-impl From<&Row<Answer>> for Verdict {
-    fn from(row: &Row<Answer>) -> Self {
-        match row.state {
-            State::Cancelled => Self::Cancelled,
-            State::Executed => Self::Executed(row.answer.clone()),
-            State::Refused => Self::Refused(row.answer.clone()),
-        }
-    }
-}
-
-/// For errors before the commit: the transaction rolls back when it is dropped, so nothing was done.
-///
-/// The exception is a unique index of the business that the effect ran into: somebody has done this
-/// before, outside the ledger, and *not executed* would be a lie about the operation.
-impl From<sqlx::Error> for Failure {
-    fn from(error: sqlx::Error) -> Self {
-        let violates = error.as_database_error();
-        if violates.is_some_and(|error| error.is_unique_violation()) {
-            Self::Unknown(error.into())
-        } else {
-            Self::NotExecuted(error.into())
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InProgress => f.write_str("another attempt holds the key"),
-            Self::NotExecuted(cause) => write!(f, "nothing was done: {cause}"),
-            Self::Unknown(cause) => write!(f, "it is not known what was done: {cause}"),
-        }
-    }
-}
-
-impl Error for Failure {}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use oncegate_core::fingerprint::Fingerprint;
+    use oncegate_core::key::{Key, KeyKind};
 
     use sqlx::sqlite::SqliteConnectOptions;
     use sqlx::{ConnectOptions, Sqlite};

@@ -1,24 +1,36 @@
 //! A call that comes from the gate (L1).
 
-use axum::extract::FromRequestParts;
+use axum::extract::OriginalUri;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::header;
 use oncegate_core::key::{Key, KeyKind};
 use oncegate_core::outcome::Outcome;
-use oncegate_core::signature::Claims;
+use oncegate_core::signature::{Claims, Secrets};
 
-use super::{Context, Reply};
+use super::Reply;
 use crate::clock::now_ms;
 use crate::ledger::Call;
 use crate::problem::Problem;
-use crate::sql::Dialect;
 
 /// What the gate asks for, or what is wrong with it. The signature check is the only constructor.
 pub(crate) struct Signed(Result<Call, Problem>);
 
 impl Signed {
+    /// Checks the signature over what was sent.
+    pub(crate) fn verify(parts: &Parts, secrets: &Secrets) -> Result<Self, Reply> {
+        let claims = claims(parts)?;
+        let signature = single(&parts.headers, header::SIGNATURE)?;
+        if signature.is_empty() {
+            return Err(not_signed("there is no Oncegate-Signature"));
+        }
+        secrets
+            .verify(now_ms(), signature, &claims)
+            .map_err(|error| not_signed(&error.to_string()))?;
+        Ok(Self(call(&claims)))
+    }
+
     /// As an attempt: one that cannot be read certainly did nothing, and says so (L8).
     pub(crate) fn attempt(self) -> Result<Call, Reply> {
         self.0.map_err(Reply::did_nothing)
@@ -31,32 +43,14 @@ impl Signed {
     }
 }
 
-impl<DB: Dialect> FromRequestParts<Context<DB>> for Signed {
-    type Rejection = Reply;
-
-    async fn from_request_parts(parts: &mut Parts, context: &Context<DB>) -> Result<Self, Reply> {
-        let claims = claims(parts)?;
-        let signature = single(&parts.headers, header::SIGNATURE)?;
-        if signature.is_empty() {
-            return Err(not_signed("there is no Oncegate-Signature"));
-        }
-        context
-            .secrets
-            .verify(now_ms(), signature, &claims)
-            .map_err(|error| not_signed(&error.to_string()))?;
-        Ok(Self(call(&claims)))
-    }
-}
-
-/// The signed values, exactly as they were sent. No route is nested, so the URI is the original one.
+/// The signed values, exactly as they were sent: a nested router sees less of the URI.
 fn claims(parts: &Parts) -> Result<Claims<'_>, Reply> {
     let headers = &parts.headers;
+    let original = parts.extensions.get::<OriginalUri>();
+    let uri = original.map_or(&parts.uri, |OriginalUri(uri)| uri);
     Ok(Claims {
         method: parts.method.as_str(),
-        path_and_query: parts
-            .uri
-            .path_and_query()
-            .map_or("", |value| value.as_str()),
+        path_and_query: uri.path_and_query().map_or("", |value| value.as_str()),
         key: single(headers, header::IDEMPOTENCY_KEY)?,
         attempt: single(headers, header::ATTEMPT)?,
         operation: single(headers, header::OPERATION)?,

@@ -9,13 +9,14 @@ use oncegate_core::header;
 use oncegate_core::ledger::Recorded;
 use oncegate_core::outcome::Outcome;
 
-use crate::ledger::{Answer, Failure};
-use crate::log::log;
+use crate::ledger::{Answer, Failure, Verdict};
+use crate::log;
+use crate::metrics::{self, Event};
 use crate::problem::Problem;
 use crate::sql::Busy;
 
-const OUTCOME: HeaderName = HeaderName::from_static(header::IDEMPOTENCY_OUTCOME);
-const FINGERPRINT: HeaderName = HeaderName::from_static(header::FINGERPRINT);
+pub(super) const OUTCOME: HeaderName = HeaderName::from_static(header::IDEMPOTENCY_OUTCOME);
+pub(super) const FINGERPRINT: HeaderName = HeaderName::from_static(header::FINGERPRINT);
 
 /// An answer, and what it says of the operation. Without an outcome it proves nothing.
 #[derive(Debug)]
@@ -87,7 +88,12 @@ impl From<Problem> for Reply {
 
 impl From<Failure> for Reply {
     fn from(failure: Failure) -> Self {
-        log(&failure);
+        log::error("attempt", &failure);
+        match failure {
+            Failure::InProgress => {}
+            Failure::NotExecuted(_) => metrics::count(Event::NotExecuted),
+            Failure::Unknown(_) => metrics::count(Event::Unknown),
+        }
         match failure {
             Failure::InProgress => Self::from(Problem::new(
                 409,
@@ -113,6 +119,32 @@ impl From<Failure> for Reply {
                 "Something went wrong",
                 "It is not known whether anything was done. Send the same request again with the same key.",
             )),
+        }
+    }
+}
+
+impl From<Verdict> for Reply {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Cancelled => Self::from(Problem::new(
+                410,
+                "operation_cancelled",
+                "The operation was cancelled",
+                "It was cancelled before it had an effect. Begin a new one with a new key.",
+            ))
+            .with_outcome(Outcome::Cancelled),
+            Verdict::Executed(answer) => Self::from(answer).with_outcome(Outcome::Executed),
+            Verdict::OtherFingerprint(recorded) => Self::from(Problem::new(
+                422,
+                "key_reused",
+                "The key belongs to another request",
+                format!(
+                    "An operation with this key asked for something else and was {}.",
+                    recorded.state.as_str()
+                ),
+            ))
+            .with_recorded(recorded),
+            Verdict::Refused(answer) => Self::from(answer).with_outcome(Outcome::Refused),
         }
     }
 }

@@ -1,0 +1,134 @@
+//! What the program does besides serving: each command opens the database, does one thing, and closes it.
+
+use std::error::Error;
+use std::process;
+
+use sqlx::{MySql, Postgres, Sqlite};
+use uuid::Uuid;
+
+use crate::books::{self, Findings};
+use crate::broker::Broker;
+use crate::clock::now_ms;
+use crate::consumer;
+use crate::job::{self, Run, Settings};
+use crate::outbox;
+use crate::server::{scheme, without_password};
+use crate::shop::effects::Here;
+use crate::sql::{Database, Dialect};
+
+/// Whatever went wrong, in a sentence.
+pub type Trouble = Box<dyn Error + Send + Sync>;
+
+/// Opens the database of a URL and runs an expression with it.
+macro_rules! with_database {
+    ($url:expr, |$database:ident| $run:expr) => {
+        match scheme($url) {
+            "sqlite" => {
+                let $database = open::<Sqlite>($url).await?;
+                let ended = $run;
+                $database.close().await;
+                ended
+            }
+            "mysql" | "mariadb" => {
+                let $database = open::<MySql>($url).await?;
+                let ended = $run;
+                $database.close().await;
+                ended
+            }
+            "postgres" | "postgresql" => {
+                let $database = open::<Postgres>($url).await?;
+                let ended = $run;
+                $database.close().await;
+                ended
+            }
+            _ => Err("the database's URL begins with sqlite:, mysql:// or postgres://".into()),
+        }
+    };
+}
+
+/// Brings all tables up to date.
+///
+/// # Errors
+///
+/// The database cannot be opened, or a newer version has changed it.
+pub async fn migrate(url: &str) -> Result<(), Trouble> {
+    with_database!(url, |database| Ok(()))
+}
+
+/// Recomputes the books.
+///
+/// # Errors
+///
+/// The database failed.
+pub async fn check(url: &str) -> Result<Findings, Trouble> {
+    with_database!(url, |database| Ok(books::check(&database).await?))
+}
+
+/// Settles what is open.
+///
+/// # Errors
+///
+/// The database failed.
+pub async fn settle(url: &str, settings: Settings) -> Result<Run, Trouble> {
+    with_database!(url, |database| Ok(job::settle(&database, settings).await?))
+}
+
+/// Forgets what no broker delivers any more, and counts it.
+///
+/// # Errors
+///
+/// The database failed.
+pub async fn purge(url: &str) -> Result<u64, Trouble> {
+    with_database!(url, |database| Ok(
+        consumer::purge(&database, now_ms()).await?
+    ))
+}
+
+/// Relays the outbox to a broker, or to the shop itself, until the future is dropped.
+///
+/// # Errors
+///
+/// The database or the broker cannot be reached.
+pub async fn relay(url: &str, broker: Option<&str>, revive: bool) -> Result<(), Trouble> {
+    with_database!(url, |database| {
+        if revive {
+            outbox::revive(&database).await?;
+        }
+        let owner = owner();
+        match broker {
+            None => outbox::relay(&database, &owner, &Here(database.clone())).await,
+            Some(broker) => {
+                let broker = Broker::connect(broker).await?;
+                outbox::relay(&database, &owner, &broker).await;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Consumes what the broker delivers, until the future is dropped.
+///
+/// # Errors
+///
+/// The database or the broker cannot be reached.
+pub async fn consume(url: &str, broker: &str) -> Result<(), Trouble> {
+    let broker = Broker::connect(broker).await?;
+    with_database!(url, |database| broker.consume(&database).await)
+}
+
+/// A name that no other process has, for leases.
+pub(crate) fn owner() -> String {
+    format!("{}-{}", process::id(), Uuid::now_v7().simple())
+}
+
+async fn open<DB: Dialect>(url: &str) -> Result<Database<DB>, Trouble> {
+    let open = async {
+        let database = Database::<DB>::open(url).await?;
+        database.migrate_shop().await?;
+        Ok::<_, sqlx::Error>(database)
+    };
+    open.await.map_err(|error| {
+        let place = without_password(url);
+        format!("cannot open the database {place}: {error}").into()
+    })
+}

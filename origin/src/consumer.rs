@@ -1,0 +1,59 @@
+//! Messages that come more than once, and work that is done once.
+//!
+//! **Invariant: the record is inserted before the work, in the transaction of the work.** Whoever
+//! inserts it works; whoever meets it drops the message. If the work fails, the record goes with it, so
+//! that the next delivery is not mistaken for a repeat. There is no look before the insert.
+
+use crate::clock::now_ms;
+use crate::ledger::Failure;
+use crate::sql::work::{FirstInsert, atomically, first_insert, is_first};
+use crate::sql::{Database, Dialect, Statements};
+
+/// How long a record is kept: longer than any broker here delivers again.
+pub const WINDOW_MS: u64 = 24 * 60 * 60 * 1000;
+
+const RECORD: FirstInsert = first_insert!(
+    "consumed",
+    "consumer, message, consumed_at",
+    "?, ?, ?",
+    "consumer, message"
+);
+
+/// What became of a delivery. Both are acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a message is new or it is not")]
+pub enum Consumed {
+    /// It was new, and its work is done.
+    Now,
+    /// Its work was done before.
+    Before,
+}
+
+/// Whether a consumer may do the work of a message: begins the transaction in which it does. `consumer`
+/// names who works; each works on its own. While another one is at it, this waits for its end.
+///
+/// # Errors
+///
+/// The database failed.
+pub async fn is_new<DB: Dialect>(
+    connection: &mut DB::Connection,
+    consumer: &str,
+    message: &str,
+) -> Result<bool, sqlx::Error> {
+    let now = now_ms().cast_signed();
+    let values = [consumer.into(), message.into(), now.into()];
+    is_first::<DB>(connection, RECORD, &values).await
+}
+
+/// Forgets records of messages that no broker delivers any more, a batch at a time.
+///
+/// # Errors
+///
+/// The database failed.
+pub async fn purge<DB: Dialect>(database: &Database<DB>, now_ms: u64) -> Result<u64, Failure> {
+    let before = now_ms.saturating_sub(WINDOW_MS).cast_signed();
+    atomically!(database, |connection| {
+        let sql = "DELETE FROM consumed WHERE consumed_at < ?";
+        Ok(connection.run(sql, &[before.into()]).await?)
+    })
+}

@@ -1,0 +1,354 @@
+//! The scenarios beyond placing an order: what happens to it later, callbacks, sums, messages, jobs.
+//!
+//! **Invariant: what changes something comes from the gate and runs under its key, once, or is
+//! signed by its sender and has an identity of its own** (the payment number of a callback).
+
+use axum::Form;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use oncegate_core::lifecycle::{OrderStatus, Outcome as Moved, Status};
+use oncegate_core::outcome::Outcome;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Context, unreadable};
+use crate::books;
+use crate::consumer::Consumed;
+use crate::gate::{Reply, Signed};
+use crate::job::{self, Run, Settings};
+use crate::ledger::{Answer, Call, Effect, Failure};
+use crate::log;
+use crate::metrics;
+use crate::outbox::Message;
+use crate::problem::Problem;
+use crate::shop::callback::{self, Callback, Word};
+use crate::shop::effects;
+use crate::shop::moves::move_order;
+use crate::sql::{self, Dialect};
+use crate::sums::{self, Changed};
+
+/// The routes.
+pub(super) fn routes<DB: Dialect>() -> Router<Context<DB>> {
+    Router::new()
+        .route("/orders/{id}/{step}", post(step::<DB>))
+        .route("/callbacks/payment", post(payment::<DB>))
+        .route("/activities/{activity}/members", post(join::<DB>))
+        .route("/points", post(points::<DB>))
+        .route("/points/{user}", get(account::<DB>))
+        .route("/stock/{sku}", post(stock::<DB>))
+        .route("/messages", post(message::<DB>))
+        .route("/settlements", post(settle::<DB>))
+        .route("/books", get(check::<DB>))
+        .route("/metrics", get(show_metrics))
+}
+
+/// Runs an effect under the key of the call, as a task that outlives its caller.
+macro_rules! once {
+    ($context:ident, $signed:ident, |$connection:ident, $key:ident| $effect:expr) => {{
+        let call: Call = $signed.attempt()?;
+        let $key = call.key.clone();
+        let ledger = $context.gate.ledger().clone();
+        let work = $context.gate.tasks().spawn(async move {
+            ledger
+                .once(&call, async move |$connection: &mut DB::Connection| $effect)
+                .await
+        });
+        let ended = work.await;
+        let verdict = ended.map_err(|error| Failure::Unknown(error.into()))??;
+        Ok(verdict.into())
+    }};
+}
+
+/// Ships, finishes or cancels an order.
+async fn step<DB: Dialect>(
+    State(context): State<Context<DB>>,
+    Path((id, step)): Path<(String, String)>,
+    signed: Signed,
+) -> Result<Reply, Reply> {
+    let (expected, target) = match step.as_str() {
+        "ship" => (Some(OrderStatus::Paid), OrderStatus::Shipped),
+        "finish" => (Some(OrderStatus::Shipped), OrderStatus::Finished),
+        // From wherever it is.
+        "cancel" => (None, OrderStatus::Canceled),
+        _ => return Err(super::not_found().await),
+    };
+    once!(context, signed, |connection, _key| {
+        let found = sql::shop::status::<DB>(connection, &id).await?;
+        let expected = expected.or_else(|| found.filter(|status| !status.is_final()));
+        let expected = expected.unwrap_or(OrderStatus::WaitPay);
+        let moved = move_order::<DB>(connection, &id, expected, target).await?;
+        Ok(stepped(&id, target, moved))
+    })
+}
+
+fn stepped(id: &str, target: OrderStatus, moved: Moved<OrderStatus>) -> Effect {
+    let done = |outcome| {
+        let status = target.as_str();
+        executed(
+            200,
+            &json!({ "order": id, "status": status, "outcome": outcome }),
+        )
+    };
+    match moved {
+        Moved::Applied => done("applied"),
+        Moved::AlreadyThere => done("already_there"),
+        Moved::Missing => {
+            let detail = "There is no order of this id. Nothing was done.";
+            refused(&Problem::new(
+                404,
+                "order_not_found",
+                "No such order",
+                detail,
+            ))
+        }
+        Moved::Illegal(illegal) => {
+            let detail = format!("An order cannot go this way: {illegal}.");
+            refused(&Problem::new(409, "move_illegal", "Not from here", detail))
+        }
+    }
+}
+
+/// The payment provider calls. It reads one word, and no header of this contract.
+async fn payment<DB: Dialect>(
+    State(context): State<Context<DB>>,
+    Form(callback): Form<Callback>,
+) -> Response {
+    let Some(secret) = context.callback_secret else {
+        return super::not_found().await.into_response();
+    };
+    let database = context.database;
+    let gate = context.gate.clone();
+    let work = gate
+        .tasks()
+        .spawn(async move { callback::take(&database, &secret, &callback).await });
+    let word = work
+        .await
+        .unwrap_or_else(|error| Err(Failure::Unknown(error.into())))
+        .unwrap_or_else(|failure| {
+            log::error("callback", &failure);
+            Word::Fail
+        });
+    ([(CONTENT_TYPE, "text/plain")], word.as_str()).into_response()
+}
+
+#[derive(Deserialize)]
+struct Join {
+    user: String,
+}
+
+async fn join<DB: Dialect>(
+    State(context): State<Context<DB>>,
+    Path(activity): Path<String>,
+    signed: Signed,
+    body: Bytes,
+) -> Result<Reply, Reply> {
+    once!(context, signed, |connection, _key| {
+        let Join { user } = match read(&body) {
+            Ok(join) => join,
+            Err(effect) => return Ok(effect),
+        };
+        let is_new = sums::join::<DB>(connection, &activity, &user).await?;
+        let (status, said) = match is_new {
+            true => (201, "joined"),
+            false => (200, "already joined"),
+        };
+        Ok(executed(
+            status,
+            &json!({ "activity": activity, "outcome": said }),
+        ))
+    })
+}
+
+#[derive(Deserialize)]
+struct Points {
+    user: String,
+    amount: i64,
+}
+
+async fn points<DB: Dialect>(
+    State(context): State<Context<DB>>,
+    signed: Signed,
+    body: Bytes,
+) -> Result<Reply, Reply> {
+    once!(context, signed, |connection, key| {
+        let Points { user, amount } = match read(&body) {
+            Ok(points) => points,
+            Err(effect) => return Ok(effect),
+        };
+        let operation = key.as_str();
+        let changed = sums::change_points::<DB>(connection, operation, &user, amount).await?;
+        Ok(match changed {
+            Changed::Now | Changed::Before => executed(200, &json!({ "user": user })),
+            Changed::TooLittle => {
+                let detail = "The account has fewer points than that. Nothing was done.";
+                refused(&Problem::new(
+                    409,
+                    "points_missing",
+                    "Too few points",
+                    detail,
+                ))
+            }
+        })
+    })
+}
+
+async fn account<DB: Dialect>(
+    State(context): State<Context<DB>>,
+    Path(user): Path<String>,
+) -> Result<Json<Value>, Reply> {
+    let points = sql::shop::points::<DB>(&context.database, &user).await;
+    let points = points.map_err(unreadable)?;
+    Ok(Json(json!({ "user": user, "points": points })))
+}
+
+#[derive(Deserialize)]
+struct Quantity {
+    quantity: i64,
+}
+
+async fn stock<DB: Dialect>(
+    State(context): State<Context<DB>>,
+    Path(sku): Path<String>,
+    signed: Signed,
+    body: Bytes,
+) -> Result<Reply, Reply> {
+    once!(context, signed, |connection, key| {
+        let Quantity { quantity } = match read(&body) {
+            Ok(quantity) => quantity,
+            Err(effect) => return Ok(effect),
+        };
+        if sql::shop::stock::<DB>(connection, &sku).await?.is_none() {
+            let detail = "There is no such article. Nothing was done.";
+            return Ok(refused(&Problem::new(
+                404,
+                "sku_not_found",
+                "No such article",
+                detail,
+            )));
+        }
+        let operation = key.as_str();
+        let moved = sums::move_stock::<DB>(connection, operation, &sku, quantity).await?;
+        Ok(match moved {
+            Changed::Now | Changed::Before => executed(200, &json!({ "sku": sku })),
+            Changed::TooLittle => {
+                let detail = "There are fewer on the shelf. Nothing was done.";
+                refused(&Problem::new(
+                    409,
+                    "out_of_stock",
+                    "Not enough in stock",
+                    detail,
+                ))
+            }
+        })
+    })
+}
+
+#[derive(Deserialize)]
+struct Delivery {
+    id: String,
+    topic: String,
+    payload: Value,
+}
+
+/// A message that comes over HTTP instead of a broker. Its id is its identity, not the key.
+async fn message<DB: Dialect>(
+    State(context): State<Context<DB>>,
+    signed: Signed,
+    body: Bytes,
+) -> Result<Reply, Reply> {
+    signed.attempt()?;
+    let Delivery { id, topic, payload } =
+        serde_json::from_slice(&body).map_err(|error| Reply::did_nothing(malformed(&error)))?;
+    let message = Message {
+        id,
+        topic,
+        payload: payload.to_string(),
+        attempt: 1,
+    };
+    let database = context.database;
+    let gate = context.gate.clone();
+    let work = gate
+        .tasks()
+        .spawn(async move { effects::receive(&database, &message).await });
+    let consumed = work
+        .await
+        .map_err(|error| Failure::Unknown(error.into()))??;
+    let said = match consumed {
+        Consumed::Now => "now",
+        Consumed::Before => "before",
+    };
+    let answer = answer(200, &json!({ "consumed": said }));
+    Ok(Reply::from(answer).with_outcome(Outcome::Executed))
+}
+
+/// Runs the settlement. Its rows are its identity: a repeated call finds nothing open.
+async fn settle<DB: Dialect>(
+    State(context): State<Context<DB>>,
+    signed: Signed,
+) -> Result<Reply, Reply> {
+    signed.attempt()?;
+    let database = context.database;
+    let gate = context.gate.clone();
+    let work = gate
+        .tasks()
+        .spawn(async move { job::settle(&database, Settings::default()).await });
+    let run = work
+        .await
+        .map_err(|error| Failure::Unknown(error.into()))??;
+    match run {
+        Run::Settled(rows) => {
+            let answer = answer(200, &json!({ "settled": rows }));
+            Ok(Reply::from(answer).with_outcome(Outcome::Executed))
+        }
+        Run::Busy | Run::Overtaken => {
+            let detail = "Another run is at work, and settles everything that is open.";
+            Err(Reply::did_nothing(Problem::new(
+                409, "job_busy", "Busy", detail,
+            )))
+        }
+    }
+}
+
+async fn check<DB: Dialect>(State(context): State<Context<DB>>) -> Result<Json<Value>, Reply> {
+    let findings = books::check(&context.database).await?;
+    let balance = findings.balance();
+    Ok(Json(
+        json!({ "balance": balance, "findings": findings.list() }),
+    ))
+}
+
+async fn show_metrics() -> impl IntoResponse {
+    let kind = "text/plain; version=0.0.4";
+    (StatusCode::OK, [(CONTENT_TYPE, kind)], metrics::text())
+}
+
+/// The body, or the refusal of it: judged after the key was looked up (L2).
+fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Effect> {
+    serde_json::from_slice(body).map_err(|error| refused(&malformed(&error)))
+}
+
+fn malformed(error: &serde_json::Error) -> Problem {
+    let detail = format!("The body is not what this endpoint takes: {error}. Nothing was done.");
+    Problem::new(422, "body_invalid", "This body makes no sense", detail)
+}
+
+fn executed(status: u16, body: &Value) -> Effect {
+    Effect::Executed(answer(status, body))
+}
+
+fn answer(status: u16, body: &Value) -> Answer {
+    Answer {
+        status,
+        headers: vec![("content-type".into(), "application/json".into())],
+        body: body.to_string().into_bytes(),
+    }
+}
+
+fn refused(problem: &Problem) -> Effect {
+    Effect::Refused(problem.to_answer())
+}

@@ -1,0 +1,127 @@
+//! What the shop does about its messages: the receiver of the outbox.
+//!
+//! **Invariant: the work of a message is done once, however often it is delivered**
+//! ([`crate::consumer`]). The rows that it writes have ids of their own on top, so that they hold even
+//! when the consumer's record is long forgotten.
+
+use std::fmt::Display;
+
+use serde::Deserialize;
+
+use crate::clock::now_ms;
+use crate::consumer::{self, Consumed};
+use crate::ledger::Failure;
+use crate::log;
+use crate::metrics::{self, Event};
+use crate::outbox::{Message, Receiver};
+use crate::sql::work::{FirstInsert, atomically, first_insert, is_first};
+use crate::sql::{self, Database, Dialect};
+use crate::sums::{Changed, move_stock};
+
+const COUPON: FirstInsert = first_insert!("coupons", "order_id, created_at", "?, ?", "order_id");
+const NOTICE: FirstInsert = first_insert!(
+    "notices",
+    "id, order_id, words, created_at",
+    "?, ?, ?, ?",
+    "id"
+);
+
+#[derive(Deserialize)]
+struct Payload {
+    order: String,
+    status: String,
+}
+
+/// Delivers to this shop itself, without a broker in between.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "a database and nothing else")]
+pub struct Here<DB: Dialect>(pub Database<DB>);
+
+impl<DB: Dialect> Receiver for Here<DB> {
+    async fn deliver(&self, message: &Message) -> Result<(), Box<dyn Display + Send + Sync>> {
+        match receive(&self.0, message).await {
+            Ok(_) => Ok(()),
+            Err(failure) => Err(Box::new(failure)),
+        }
+    }
+}
+
+/// Does the work of a message, unless it was done.
+///
+/// # Errors
+///
+/// The message makes no sense, or its work failed and left nothing: it has to be delivered again.
+pub async fn receive<DB: Dialect>(
+    database: &Database<DB>,
+    message: &Message,
+) -> Result<Consumed, Failure> {
+    let payload: Payload = serde_json::from_str(&message.payload)
+        .map_err(|error| Failure::NotExecuted(error.into()))?;
+    let consumed = atomically!(database, |connection| {
+        let is_new = consumer::is_new::<DB>(connection, &message.topic, &message.id).await?;
+        if is_new {
+            work::<DB>(connection, message, &payload).await?;
+        }
+        Ok(if is_new {
+            Consumed::Now
+        } else {
+            Consumed::Before
+        })
+    })?;
+    metrics::count(match consumed {
+        Consumed::Now => Event::Consumed,
+        Consumed::Before => Event::Dropped,
+    });
+    Ok(consumed)
+}
+
+async fn work<DB: Dialect>(
+    connection: &mut DB::Connection,
+    message: &Message,
+    payload: &Payload,
+) -> Result<(), Failure> {
+    let now = now_ms().cast_signed();
+    let Payload { order, status } = payload;
+    match message.topic.as_str() {
+        "stock" => move_lines::<DB>(connection, message, order, 1).await?,
+        "return" => move_lines::<DB>(connection, message, order, -1).await?,
+        "coupon" => {
+            is_first::<DB>(connection, COUPON, &[order.into(), now.into()]).await?;
+        }
+        "notice" => {
+            let values = [
+                (&message.id).into(),
+                order.into(),
+                status.into(),
+                now.into(),
+            ];
+            is_first::<DB>(connection, NOTICE, &values).await?;
+        }
+        other => {
+            let error = format!("nobody here knows the topic {other}");
+            return Err(Failure::NotExecuted(error.into()));
+        }
+    }
+    Ok(())
+}
+
+async fn move_lines<DB: Dialect>(
+    connection: &mut DB::Connection,
+    message: &Message,
+    order: &str,
+    sign: i64,
+) -> Result<(), sqlx::Error> {
+    // In one order for all, so that two orders cannot each hold what the other one waits for.
+    for line in sql::shop::lines_by_sku::<DB>(connection, order).await? {
+        let operation = format!("{}/{}", message.id, line.number);
+        let quantity = sign * line.quantity;
+        let moved = move_stock::<DB>(connection, &operation, &line.sku, quantity).await?;
+        if moved == Changed::TooLittle {
+            log::alarm(
+                "stock",
+                &format!("{order} is paid, and {} is missing", line.sku),
+            );
+        }
+    }
+    Ok(())
+}

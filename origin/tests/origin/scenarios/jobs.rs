@@ -1,0 +1,148 @@
+//! The settlement: two runs at once, and a run that dies half-way.
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use oncegate_origin::clock::now_ms;
+use oncegate_origin::job::{Run, Settings, settle};
+use oncegate_origin::lock;
+use oncegate_origin::sql::{Dialect, Statements};
+
+use super::{Store, assert_balance, on_store};
+use crate::shop::until;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_oncegate-origin");
+const DONE: &str = "SELECT count(*) FROM settlements WHERE status = 2";
+
+impl<DB: Dialect> Store<DB> {
+    /// Settlements of ten cents each.
+    async fn owe_rows(&self, rows: i64) {
+        let mut connection = self.connect().await;
+        for row in 0..rows {
+            let sql = "INSERT INTO settlements
+                           (order_id, merchant, amount_cents, status, created_at)
+                       VALUES (?, 'pottery', 10, 0, 0)";
+            let id = format!("o{row}");
+            connection.run(sql, &[(&id).into()]).await.unwrap();
+        }
+    }
+
+    fn start_settling(&self, pause_ms: u64) -> Child {
+        let mut command = Command::new(PROGRAM);
+        let pause = pause_ms.to_string();
+        command.args(["settle", "--lease-ms", "1000", "--pause-ms", &pause]);
+        command.args(["--database", &self.books.url()]);
+        command.stdout(Stdio::piped()).spawn().unwrap()
+    }
+
+    async fn assert_paid_out(&self, rows: i64) {
+        let paid = "SELECT count(*) FROM payouts";
+        assert_eq!(self.books.number(DONE).await, rows);
+        assert_eq!(self.books.number(paid).await, rows);
+        let balance = "SELECT balance_cents FROM merchants";
+        assert_eq!(self.books.number(balance).await, 10 * rows);
+        assert_balance(&self.books).await;
+    }
+}
+
+#[tokio::test]
+async fn of_two_instances_one_settles_and_the_other_hears_that_it_does() {
+    on_store!(|store| {
+        store.owe_rows(20).await;
+        let other = super::open::<DB>(&store.books).await;
+        let settings = Settings::default();
+        let (one, other) =
+            tokio::join!(settle(&store.database, settings), settle(&other, settings));
+        let runs = [one.unwrap(), other.unwrap()];
+        assert!(runs.contains(&Run::Settled(20)), "{runs:?}");
+        // The second one may have come after the first had ended.
+        let idle = |run: &Run| matches!(run, Run::Busy | Run::Settled(0));
+        assert!(runs.iter().any(idle), "{runs:?}");
+        store.assert_paid_out(20).await;
+        assert_eq!(
+            settle(&store.database, settings).await.unwrap(),
+            Run::Settled(0)
+        );
+    });
+}
+
+#[tokio::test]
+async fn a_run_that_is_killed_half_way_is_continued_and_pays_nothing_twice() {
+    on_store!(|store| {
+        store.owe_rows(5).await;
+        let mut killed = store.start_settling(200);
+        until(async || store.books.number(DONE).await >= 2).await;
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        assert!(store.books.number(DONE).await < 5);
+        // Its lock is not released, and not waited for longer than its lease.
+        until(async || settle(&store.database, Settings::default()).await.unwrap() != Run::Busy)
+            .await;
+        store.assert_paid_out(5).await;
+        let open = "SELECT count(*) FROM job_runs WHERE ended_at IS NULL";
+        assert_eq!(store.books.number(open).await, 1);
+    });
+}
+
+/// The pitfall: expiry shorter than work. Both runs hold the lock, one after the other, and work at the
+/// same time; the rows do not mind.
+#[tokio::test]
+async fn pitfall_expiry_shorter_than_work() {
+    on_store!(|store| {
+        let mut connection = store.connect().await;
+        let naive = async |connection: &mut DB::Connection, owner, now| {
+            lock::take::<DB>(connection, "naive", owner, now, now + 1)
+                .await
+                .unwrap()
+        };
+        // Work of 2 ms under a lock of 1 ms: the second one is let in while the first is at it.
+        assert!(naive(&mut connection, "a", 10).await);
+        assert!(naive(&mut connection, "b", 12).await);
+        store.owe_rows(10).await;
+        let settings = Settings {
+            lease: Duration::ZERO,
+            pause: Duration::from_millis(5),
+        };
+        let other = super::open::<DB>(&store.books).await;
+        let (one, two) = tokio::join!(settle(&store.database, settings), settle(&other, settings));
+        one.unwrap();
+        two.unwrap();
+        while settle(&store.database, Settings::default()).await.unwrap() == Run::Busy {}
+        store.assert_paid_out(10).await;
+    });
+}
+
+/// The pitfall: lock release without owner.
+#[tokio::test]
+async fn pitfall_lock_release_without_owner() {
+    on_store!(|store| {
+        let mut connection = store.connect().await;
+        let now = now_ms();
+        let take = async |connection: &mut DB::Connection, owner, from, until| {
+            lock::take::<DB>(connection, "t", owner, from, until)
+                .await
+                .unwrap()
+        };
+        assert!(take(&mut connection, "slow", now, now + 10).await);
+        assert!(take(&mut connection, "next", now + 20, now + 1000).await);
+        // The slow one ends: naively it releases whatever lock there is, and a third one gets in.
+        let naive = "UPDATE task_locks SET owner = NULL, lease_until = 0 WHERE task = ?";
+        connection.run("BEGIN", &[]).await.unwrap();
+        connection.run(naive, &["t".into()]).await.unwrap();
+        assert!(take(&mut connection, "third", now + 30, now + 1000).await);
+        connection.run("ROLLBACK", &[]).await.unwrap();
+        // Ours leaves the lock with whoever has it.
+        assert!(
+            !lock::release::<DB>(&mut connection, "t", "slow")
+                .await
+                .unwrap()
+        );
+        assert!(!take(&mut connection, "third", now + 30, now + 1000).await);
+        assert!(
+            lock::release::<DB>(&mut connection, "t", "next")
+                .await
+                .unwrap()
+        );
+        assert!(take(&mut connection, "third", now + 30, now + 1000).await);
+    });
+}

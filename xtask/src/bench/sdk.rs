@@ -1,0 +1,34 @@
+//! What a page waits for the SDK: its size, and the time until it answers. The time has a budget, which is held here and in
+//! no test: a machine that is busy with something else would fail it.
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::build;
+use crate::process::run_lines;
+use crate::project::Project;
+use crate::setup::{Tools, chromium};
+
+/// How to measure the SDK.
+#[derive(Args)]
+pub(crate) struct Sdk {
+    /// How often each entry is started, in turns; what is reported are medians
+    #[arg(long, default_value_t = 15)]
+    rounds: usize,
+}
+
+/// Prints sizes and times; fails above a budget.
+pub(super) fn run(project: &Project, tools: &Tools, sdk: &Sdk) -> Result<()> {
+    build::print_sizes(project, tools)?;
+    let mut node = tools.node();
+    node.arg(project.path("xtask/src/bench/startup.mjs"))
+        .arg("--dist")
+        .arg(project.path("sdk/dist"))
+        .args(["--rounds", &sdk.rounds.to_string()])
+        .envs(chromium(project)?);
+    let (status, _) = run_lines(&mut node, |line| println!("{line}"))?;
+    if !status.success() {
+        bail!("the SDK does not start within its budget, or not at all: see above");
+    }
+    Ok(())
+}
