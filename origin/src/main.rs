@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use oncegate_core::signature::Secrets;
 use oncegate_origin::commands::{self, Trouble};
 use oncegate_origin::job::{Run, Settings};
-use oncegate_origin::provider;
+use oncegate_origin::provider::{self, client::Client};
 use oncegate_origin::server::{Config, Origin};
 use oncegate_origin::shop::callback::CallbackSecret;
 use tokio::runtime::Runtime;
@@ -71,6 +71,12 @@ struct Serve {
     /// callback is taken.
     #[arg(long, env = "ONCEGATE_CALLBACK_SECRET", hide_env_values = true)]
     callback_secret: Option<String>,
+    /// The payment provider's address, http://HOST:PORT. Without it `POST /orders/{id}/pay` is not there.
+    #[arg(long, value_name = "URL", env = "ONCEGATE_PROVIDER")]
+    provider: Option<String>,
+    /// How long the provider is waited for.
+    #[arg(long, env = "ONCEGATE_PROVIDER_TIMEOUT_MS", default_value_t = 20_000)]
+    provider_timeout_ms: u64,
     /// Relay the outbox to the shop itself in this process. Without it, run `relay`.
     #[arg(long, env = "ONCEGATE_RELAY")]
     relay: bool,
@@ -178,12 +184,16 @@ async fn serve(arguments: Serve) -> Result<(), Trouble> {
         .map_err(|error| format!("--signing-secrets or ONCEGATE_SIGNING_SECRETS: {error}"))?;
     let callback_secret = arguments.callback_secret.as_deref();
     let callback_secret = callback_secret.map(CallbackSecret::parse).transpose();
+    let patience = Duration::from_millis(arguments.provider_timeout_ms);
+    let provider = arguments.provider.as_deref();
+    let provider = provider.map(|address| Client::new(address, patience));
     let origin = Origin::bind(Config {
         listen: arguments.listen,
         database: arguments.at.database,
         secrets,
         callback_secret: callback_secret
             .map_err(|error| format!("--callback-secret or ONCEGATE_CALLBACK_SECRET: {error}"))?,
+        provider: provider.transpose()?,
         relay: arguments.relay,
         faults: arguments.faults,
     })

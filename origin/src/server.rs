@@ -34,6 +34,7 @@ use crate::http::{self, Context};
 use crate::ledger::Ledger;
 use crate::log;
 use crate::outbox;
+use crate::provider::client::Client;
 use crate::shop::callback::CallbackSecret;
 use crate::shop::effects::Here;
 use crate::sql::{Database, Dialect};
@@ -60,6 +61,8 @@ pub struct Config {
     pub secrets: Secrets,
     /// The secret that the payment provider signs its callbacks with. Without it none is taken.
     pub callback_secret: Option<CallbackSecret>,
+    /// The payment provider. Without one, orders are paid at once or by callback.
+    pub provider: Option<Client>,
     /// Whether this process relays the outbox as well.
     pub relay: bool,
     /// Whether things may be broken on purpose.
@@ -151,6 +154,7 @@ async fn open<DB: Dialect>(
         gate: Gate::new(ledger, config.secrets.clone()).with_tasks(tasks.clone()),
         database: database.clone(),
         callback_secret: config.callback_secret.clone(),
+        provider: config.provider.clone(),
     };
     let relay = config.relay.then(|| {
         let database = database.clone();

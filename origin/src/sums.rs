@@ -62,9 +62,9 @@ pub async fn change_points<DB: Dialect>(
     if add::<DB>(connection, user, amount).await? {
         return Ok(Changed::Now);
     }
-    // Nothing was changed: there is too little, or no account yet.
-    let is_new = is_first::<DB>(connection, ACCOUNT, &[user.into()]).await?;
-    Ok(match is_new && add::<DB>(connection, user, amount).await? {
+    // There is too little, or no account yet. Whoever makes it, then there is one.
+    is_first::<DB>(connection, ACCOUNT, &[user.into()]).await?;
+    Ok(match add::<DB>(connection, user, amount).await? {
         true => Changed::Now,
         false => Changed::TooLittle,
     })

@@ -3,6 +3,7 @@
 //! **Invariant: every answer to an operation says what became of it (`Idempotency-Outcome`), or is
 //! not sure.** That is the one header the gate believes.
 
+mod pay;
 mod scenarios;
 
 use axum::body::Bytes;
@@ -23,6 +24,7 @@ use crate::gate::{Gate, Reply, Signed};
 use crate::ledger::{Effect, Failure};
 use crate::log;
 use crate::problem::Problem;
+use crate::provider::client::Client;
 use crate::shop::callback::CallbackSecret;
 use crate::shop::{self, Order, Product, Shown};
 use crate::sql::{self, Database, Dialect};
@@ -35,6 +37,7 @@ pub(crate) struct Context<DB: Dialect> {
     pub(crate) database: Database<DB>,
     pub(crate) gate: Gate<DB>,
     pub(crate) callback_secret: Option<CallbackSecret>,
+    pub(crate) provider: Option<Client>,
 }
 
 impl<DB: Dialect> Clone for Context<DB> {
@@ -43,6 +46,7 @@ impl<DB: Dialect> Clone for Context<DB> {
             database: self.database.clone(),
             gate: self.gate.clone(),
             callback_secret: self.callback_secret.clone(),
+            provider: self.provider.clone(),
         }
     }
 }

@@ -16,6 +16,7 @@ use oncegate_core::outcome::Outcome;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::pay::pay;
 use super::{Context, unreadable};
 use crate::books;
 use crate::consumer::Consumed;
@@ -35,6 +36,7 @@ use crate::sums::{self, Changed};
 /// The routes.
 pub(super) fn routes<DB: Dialect>() -> Router<Context<DB>> {
     Router::new()
+        .route("/orders/{id}/pay", post(pay::<DB>))
         .route("/orders/{id}/{step}", post(step::<DB>))
         .route("/callbacks/payment", post(payment::<DB>))
         .route("/activities/{activity}/members", post(join::<DB>))
@@ -332,12 +334,12 @@ fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Effect> {
     serde_json::from_slice(body).map_err(|error| refused(&malformed(&error)))
 }
 
-fn malformed(error: &serde_json::Error) -> Problem {
+pub(super) fn malformed(error: &serde_json::Error) -> Problem {
     let detail = format!("The body is not what this endpoint takes: {error}. Nothing was done.");
     Problem::new(422, "body_invalid", "This body makes no sense", detail)
 }
 
-fn executed(status: u16, body: &Value) -> Effect {
+pub(super) fn executed(status: u16, body: &Value) -> Effect {
     Effect::Executed(answer(status, body))
 }
 

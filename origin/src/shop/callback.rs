@@ -63,11 +63,15 @@ pub enum Word {
     Fail,
 }
 
-enum Heard {
+/// What a payment came to.
+pub(crate) enum Heard {
+    /// It was taken note of before.
     Before,
     /// Nothing that this shop could have asked for.
     Foreign(&'static str),
+    /// It moved its order.
     Paid,
+    /// No order waits for it.
     Surplus,
 }
 
@@ -151,7 +155,8 @@ pub async fn take<DB: Dialect>(
     })
 }
 
-async fn hear<DB: Dialect>(
+/// Takes note of a payment that is certainly the provider's, in the transaction of the connection.
+pub(crate) async fn hear<DB: Dialect>(
     connection: &mut DB::Connection,
     callback: &Callback,
 ) -> Result<Heard, sqlx::Error> {

@@ -113,6 +113,7 @@ async fn bind(books: &Books, secrets: &str, faults: bool) -> Origin {
             database: books.url(),
             secrets: Secrets::parse(secrets).expect("secrets"),
             callback_secret: Some(CallbackSecret::parse(CALLBACK_SECRET).expect("a secret")),
+            provider: None,
             relay: false,
             faults,
         };

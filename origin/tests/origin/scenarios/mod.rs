@@ -6,6 +6,7 @@ mod jobs;
 mod moves;
 mod outbox;
 mod pitfalls;
+mod provider;
 mod sums;
 
 use oncegate_core::key::Key;
