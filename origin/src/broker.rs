@@ -14,6 +14,7 @@ use async_nats::{HeaderMap, Subject};
 use futures_util::StreamExt;
 
 use crate::commands::Trouble;
+use crate::consumer::WINDOW_MS;
 use crate::log;
 use crate::outbox::{Message, Receiver};
 use crate::shop::effects;
@@ -28,6 +29,8 @@ const MESSAGE_ID: &str = "Nats-Msg-Id";
 const ATTEMPT: &str = "Oncegate-Attempt";
 /// How long the broker waits for an acknowledgement before it delivers again.
 const ACK_WAIT: Duration = Duration::from_secs(10);
+/// Clocks differ, and a purge may come early.
+const MARGIN: Duration = Duration::from_secs(60 * 60);
 /// How long work that failed waits before it is tried again.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -48,6 +51,8 @@ impl Broker {
         let stream = stream::Config {
             name: STREAM.into(),
             subjects: vec![SUBJECTS.into()],
+            // What consumers have forgotten must not be delivered any more.
+            max_age: Duration::from_millis(WINDOW_MS) - MARGIN,
             ..stream::Config::default()
         };
         let made = context.get_or_create_stream(stream).await;

@@ -1,4 +1,4 @@
-//! The programs that tests start: browsers, and Python. Invariant: a path that is handed out is a file; on Debian what is missing is installed
+//! The programs that tests start: browsers, Python, and a broker. Invariant: a path that is handed out is a file; on Debian what is missing is installed
 //! first, all of it at once.
 
 use std::path::{Path, PathBuf};
@@ -58,6 +58,13 @@ const PYTHON: Program = Program {
     names: &["python3"],
 };
 
+/// For the tests of the shop's messages.
+const NATS: Program = Program {
+    variable: "ONCEGATE_NATS_SERVER",
+    package: "nats-server",
+    names: &["nats-server"],
+};
+
 /// Where a browser lies that is in no search path.
 const WEBKIT_FOLDERS: [&str; 2] = ["webkit2gtk-4.1", "webkit2gtk-4.0"];
 
@@ -77,6 +84,11 @@ pub(crate) fn engines(project: &Project) -> Result<Vec<Found>> {
 /// Python 3.
 pub(crate) fn python(project: &Project) -> Result<Vec<Found>> {
     all(project, "the tests of the examples need Python", &[PYTHON])
+}
+
+/// The broker NATS.
+pub(crate) fn nats(project: &Project) -> Result<Vec<Found>> {
+    all(project, "the tests of messages need NATS", &[NATS])
 }
 
 fn all(project: &Project, what: &str, programs: &[Program]) -> Result<Vec<Found>> {

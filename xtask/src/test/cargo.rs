@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use super::tally::Tally;
 use crate::process::run_lines;
 use crate::project::Project;
-use crate::setup::Tools;
+use crate::setup::{Found, Tools};
 
 /// The crates that exist as wasm.
 const SHELLS: [&str; 6] = [
@@ -64,6 +64,15 @@ pub(super) fn origin_on(project: &Project, url: &str) -> Result<Tally> {
     cargo
         .env("ONCEGATE_TEST_DATABASE", url)
         .env("ONCEGATE_XTASK", std::env::current_exe()?);
+    count(&mut cargo)
+}
+
+/// The tests of messages, with a broker of their own, on the server at this address.
+pub(super) fn broker_on(project: &Project, url: &str, programs: &[Found]) -> Result<Tally> {
+    let arguments = ["test", "--package", "oncegate-origin", "--test", "broker"];
+    let mut cargo = cargo(project, &arguments);
+    cargo.env("ONCEGATE_TEST_DATABASE", url);
+    cargo.envs(programs.iter().map(|(name, path)| (name, path)));
     count(&mut cargo)
 }
 

@@ -6,19 +6,21 @@ use super::cargo;
 use super::tally::Tally;
 use crate::database::{Kind, Server};
 use crate::project::Project;
-use crate::setup::remove;
+use crate::setup::{nats, remove};
 
 /// The suite that `native` runs on SQLite, once on each server.
 pub(super) fn all(project: &Project) -> Result<Tally> {
-    let mut total = Tally::default();
+    let (mut total, broker) = (Tally::default(), nats(project)?);
     for kind in [Kind::Postgres, Kind::Mysql] {
         let folder = std::env::temp_dir().join(format!("oncegate-{kind:?}-{}", std::process::id()));
         remove(&folder)?;
         let server = Server::start(project, kind, &folder)?;
-        let tally = cargo::origin_on(project, &server.url());
+        let url = server.url();
+        let tallies = cargo::origin_on(project, &url)
+            .and_then(|tally| Ok([tally, cargo::broker_on(project, &url, &broker)?]));
         drop(server);
         remove(&folder)?;
-        total += tally?;
+        tallies?.into_iter().for_each(|tally| total += tally);
     }
     Ok(total)
 }
