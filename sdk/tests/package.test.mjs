@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { messages } from "../dist/index.js";
+import { reference, written } from "../api.mjs";
 import { BUDGETS, integrity, size } from "../size.mjs";
 
 const dist = new URL("../dist/", import.meta.url);
@@ -73,6 +74,10 @@ test("the package that is published holds its documents and dist/, and names its
   const expected = ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json", ...readdirSync(dist).map((file) => `dist/${file}`)];
   assert.deepEqual(files.map(({ path }) => path).sort(), expected.sort());
   assert.ok(readFileSync(`${target}README.md`, "utf8").includes(`integrity="${integrity()}"`));
+});
+
+test("the API reference is made of these types", () => {
+  assert.ok(written() === reference(), "docs/sdk/api.md is not what the types say: run `cargo xtask build`");
 });
 
 test("every case has a text in both languages that says what to do", () => {

@@ -148,6 +148,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Build => {
             let tools = Tools::install(&project)?;
             build::all(&project, &tools)?;
+            build::write_reference(&project, &tools)?;
             build::print_sizes(&project, &tools)?;
         }
         Command::Bench { bench } => bench::run(&project, &bench)?,

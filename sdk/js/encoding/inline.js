@@ -9,9 +9,8 @@ export function instantiate(imports) {
 export const instead = () => import("./engine-js.js");
 
 function fromHex(text) {
-  const digit = (index) => {
-    const code = text.charCodeAt(index);
-    return (code & 15) + 9 * (code >> 6);
-  };
-  return Uint8Array.from({ length: text.length / 2 }, (_, index) => digit(2 * index) * 16 + digit(2 * index + 1));
+  if (Uint8Array.fromHex) return Uint8Array.fromHex(text);
+  const bytes = new Uint8Array(text.length / 2);
+  for (let index = 0; index < bytes.length; index++) bytes[index] = parseInt(text.slice(2 * index, 2 * index + 2), 16);
+  return bytes;
 }

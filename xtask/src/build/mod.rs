@@ -33,6 +33,11 @@ pub(crate) fn all(project: &Project, tools: &Tools) -> Result<()> {
     site::build(project)
 }
 
+/// Writes the SDK's API reference anew.
+pub(crate) fn write_reference(project: &Project, tools: &Tools) -> Result<()> {
+    sdk::write_reference(project, tools)
+}
+
 /// Prints the sizes of what a browser downloads, beside their budgets.
 pub(crate) fn print_sizes(project: &Project, tools: &Tools) -> Result<()> {
     sdk::print_sizes(project, tools)

@@ -32,6 +32,15 @@ pub(super) fn build(project: &Project, tools: &Tools) -> Result<()> {
     })
 }
 
+/// Writes docs/sdk/api.md, which is part of the checkout: only who changes the types has to.
+pub(super) fn write_reference(project: &Project, tools: &Tools) -> Result<()> {
+    let mut node = tools.node();
+    node.arg(project.path("sdk/api.mjs"));
+    ask(&mut node)
+        .context("the API reference cannot be made of the types: `node sdk/api.mjs`")
+        .map(drop)
+}
+
 /// Prints how large the package's files are beside their budgets, and the hash for pages that load its script.
 pub(super) fn print_sizes(project: &Project, tools: &Tools) -> Result<()> {
     let mut node = tools.node();
