@@ -8,7 +8,7 @@ use oncegate_core::problem::{Code, Problem};
 use worker::{Response, ResponseBuilder, Result};
 
 use crate::fields::Fields;
-use crate::{body, pace};
+use crate::{body, pace, wire};
 
 /// The pause to ask for where nothing is known of the operation.
 const RETRY_HINT_MS: u64 = 1_000;
@@ -86,7 +86,12 @@ impl<'a> Mark<'a> {
     }
 
     /// Gives an answer again.
-    pub(crate) fn again(&self, answer: &Answer, status: Status) -> Result<Response> {
+    pub(crate) fn again(
+        &self,
+        answer: &Answer,
+        status: Status,
+        decision: &str,
+    ) -> Result<wire::Response> {
         let mut fields: Fields = answer.headers.iter().cloned().collect();
         if status == Status::Executed || status == Status::Refused {
             fields.set(header::IDEMPOTENCY_REPLAYED, "true");
@@ -97,8 +102,8 @@ impl<'a> Mark<'a> {
             status
         };
         self.put(&mut fields, status);
-        fields.set(header::DECISION, REPLAYED);
-        body::response(answer.status, &fields.to_headers()?, answer.body.as_ref())
+        fields.set(header::DECISION, decision);
+        body::response(answer.status, &fields, answer.body.as_ref())
     }
 
     /// When to send again (rule P2): soon, but not all at once.

@@ -1,13 +1,14 @@
 //! A request as it has arrived.
 
 use oncegate_core::policy::overrides::{is_override_header, query_overrides};
-use worker::{Method, Request, Result, Url};
+use worker::{Method, Result, Url};
 
 use crate::fields::Fields;
+use crate::wire::Incoming;
 
 /// A request, with what is read off it once.
 pub(crate) struct Arrived {
-    pub(crate) request: Request,
+    pub(crate) request: web_sys::Request,
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) fields: Fields,
@@ -20,14 +21,13 @@ pub(crate) struct Arrived {
 
 impl Arrived {
     /// `None` for a method that would be forwarded as another one.
-    pub(crate) fn read(request: Request) -> Result<Option<Self>> {
-        let method = request.method();
-        if method.as_ref() != request.inner().method() {
+    pub(crate) fn read(incoming: Incoming) -> Result<Option<Self>> {
+        let method = Method::from(incoming.method.clone());
+        if method.as_ref() != incoming.method {
             return Ok(None);
         }
-        let url = request.url()?;
-        let raw = request.inner().url();
-        let raw_path = path_and_query(&raw)
+        let url = Url::parse(&incoming.url)?;
+        let raw_path = path_and_query(&incoming.url)
             .split('?')
             .next()
             .unwrap_or_default()
@@ -37,8 +37,8 @@ impl Arrived {
             None => url.path().to_owned(),
         };
         Ok(Some(Self {
-            fields: Fields::of(request.headers())?,
-            request,
+            fields: incoming.fields,
+            request: incoming.request,
             method,
             url,
             raw_path,
@@ -55,7 +55,7 @@ impl Arrived {
     /// Whether there is a body that a forwarded request of this method cannot have.
     pub(crate) fn has_forbidden_body(&self) -> bool {
         let bodiless = matches!(self.method, Method::Get | Method::Head);
-        bodiless && self.request.inner().body().is_some()
+        bodiless && self.request.body().is_some()
     }
 
     /// Those of the named header fields that the request has.

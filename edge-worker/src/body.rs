@@ -1,14 +1,16 @@
 //! Bodies that stay in JavaScript.
 
 use js_sys::futures::JsFuture;
-use js_sys::{ArrayBuffer, Object, Promise, Reflect, Uint8Array};
+use js_sys::{ArrayBuffer, Promise, Reflect, Uint8Array};
 use oncegate_core::fingerprint::body_sha256;
 use wasm_bindgen::prelude::*;
-use web_sys::{ReadableStream, ReadableStreamDefaultReader, ResponseInit};
-use worker::{EncodeBody, Error, Headers, Request, Response, ResponseBody, Result};
+use web_sys::{ReadableStream, ReadableStreamDefaultReader};
+use worker::Result;
 
 use crate::arrived::Arrived;
-use crate::web_crypto;
+use crate::fields::Fields;
+use crate::wire::Response;
+use crate::{platform, web_crypto};
 
 /// Why there is no whole body.
 pub(crate) enum BodyFault {
@@ -22,7 +24,7 @@ pub(crate) async fn whole_request(
     arrived: &Arrived,
     limit: u64,
 ) -> std::result::Result<ArrayBuffer, BodyFault> {
-    let request = arrived.request.inner();
+    let request = &arrived.request;
     let announced = arrived.fields.get("content-length");
     let body = match announced.and_then(|length| length.parse::<u64>().ok()) {
         Some(length) if length > limit => return Err(BodyFault::TooLarge),
@@ -33,8 +35,8 @@ pub(crate) async fn whole_request(
 }
 
 /// Reads the body of a message between parts of the gate.
-pub(crate) async fn whole_message(request: &Request) -> Result<ArrayBuffer> {
-    whole(request.inner().array_buffer()).await
+pub(crate) async fn whole_message(request: &web_sys::Request) -> Result<ArrayBuffer> {
+    whole(request.array_buffer()).await
 }
 
 /// Reads a response's body to its end; a cut body is an error.
@@ -42,22 +44,15 @@ pub(crate) async fn whole_response(response: &web_sys::Response) -> Result<Array
     whole(response.array_buffer()).await
 }
 
-/// Makes a response of bytes without copying them into wasm and back. The platform must not code them
-/// as their header says: they are.
+/// An answer of bytes that stay where they are.
 pub(crate) fn response(
     status: u16,
-    headers: &Headers,
+    fields: &Fields,
     body: Option<&ArrayBuffer>,
 ) -> Result<Response> {
-    let init = ResponseInit::new();
-    init.set_status(status);
-    init.set_headers(headers.as_ref());
     // Some statuses must not have a body, not even an empty one.
-    let body = body
-        .filter(|body| body.byte_length() > 0)
-        .map(JsCast::unchecked_ref::<Object>);
-    let response = web_sys::Response::new_with_opt_buffer_source_and_init(body, &init)?;
-    Ok(Response::from(response).with_encode_body(EncodeBody::Manual))
+    let body = body.filter(|body| body.byte_length() > 0);
+    Response::new(status, fields, body.map(AsRef::as_ref))
 }
 
 /// Whether an answer with this status cannot have a body, not even an empty one.
@@ -66,29 +61,12 @@ pub(crate) fn is_bodiless(status: u16) -> bool {
 }
 
 /// Gives up the copy of a body, read or not: a branch that nobody reads is kept in memory.
-pub(crate) fn discard(request: &Request) {
-    if let Some(stream) = request.inner().body()
+pub(crate) fn discard(request: &web_sys::Request) {
+    if let Some(stream) = request.body()
         && !stream.locked()
     {
         // Whether it comes to an end changes nothing.
         let _ = stream.cancel();
-    }
-}
-
-/// Makes a response of a stream, whose bytes are coded as its header says.
-pub(crate) fn streamed(status: u16, headers: &Headers, body: &ReadableStream) -> Result<Response> {
-    let init = ResponseInit::new();
-    init.set_status(status);
-    init.set_headers(headers.as_ref());
-    let response = web_sys::Response::new_with_opt_readable_stream_and_init(Some(body), &init)?;
-    Ok(Response::from(response).with_encode_body(EncodeBody::Manual))
-}
-
-/// Lets go of a response that nobody wants: whoever writes its body need not wait for a reader.
-pub(crate) fn discard_answer(response: &Response) {
-    if let ResponseBody::Stream(body) = response.body() {
-        // Whether the writer hears of it changes nothing.
-        let _ = body.cancel();
     }
 }
 
@@ -102,7 +80,7 @@ const SMALL_BYTES: u32 = 4 * 1024;
 /// SHA-256, of a large body by the platform: it stays in JavaScript.
 pub(crate) async fn sha256(data: &ArrayBuffer) -> Result<[u8; 32]> {
     if data.byte_length() <= SMALL_BYTES {
-        return Ok(body_sha256(&Uint8Array::new(data).to_vec()));
+        return Ok(body_sha256(&platform::bytes(data)));
     }
     let digest = JsFuture::from(web_crypto::digest("SHA-256", data)?).await?;
     let mut bytes = [0; 32];
@@ -192,8 +170,5 @@ fn joined(chunks: &[Uint8Array], length: u32) -> ArrayBuffer {
 }
 
 async fn whole(promise: std::result::Result<Promise, JsValue>) -> Result<ArrayBuffer> {
-    let buffer = JsFuture::from(promise?).await?;
-    buffer
-        .dyn_into()
-        .map_err(|_| Error::from("a body that is no ArrayBuffer"))
+    Ok(JsFuture::from(promise?).await?.unchecked_into())
 }

@@ -13,10 +13,13 @@ use std::time::Duration;
 
 use oncegate_core::breaker::{Advice, Breaker, LONGEST_TEST_MS};
 use oncegate_core::policy::Place;
-use worker::{Date, Delay, Headers, Method, Response, Result, Socket, Url};
+use worker::{Delay, Result, Socket, Url};
 
+use crate::fields::Fields;
+use crate::log;
+use crate::platform::now_ms;
 use crate::shards::within;
-use crate::{log, wire};
+use crate::wire::{self, Call, Response};
 
 /// How long each of the two questions may take, in milliseconds. Somebody waits for the answer.
 const TEST_MS: u64 = LONGEST_TEST_MS / 2;
@@ -38,7 +41,7 @@ pub(crate) fn heard(place: &Place, answered: &Result<Response>) {
     match is_answer {
         true if !is_known => {}
         true => change(origin, Breaker::answered),
-        false => change(origin, |breaker| breaker.failed(Date::now().as_millis())),
+        false => change(origin, |breaker| breaker.failed(now_ms())),
     }
 }
 
@@ -50,7 +53,7 @@ pub(crate) async fn is_unreachable(place: &Place) -> bool {
     };
     loop {
         let breaker = BREAKERS.with_borrow(|breakers| breakers.get(origin).copied());
-        match breaker.unwrap_or_default().advise(Date::now().as_millis()) {
+        match breaker.unwrap_or_default().advise(now_ms()) {
             Advice::Pass => return false,
             Advice::Refuse => return true,
             Advice::Test => return !test(origin).await,
@@ -61,11 +64,11 @@ pub(crate) async fn is_unreachable(place: &Place) -> bool {
 
 /// Whether the origin can be reached now.
 async fn test(origin: &str) -> bool {
-    let began_ms = Date::now().as_millis();
+    let began_ms = now_ms();
     change(origin, |breaker| breaker.begins_test(began_ms));
     let is_reached = takes_connection(origin).await || answers(origin).await;
-    let now_ms = Date::now().as_millis();
-    change(origin, |breaker| breaker.tested(now_ms, is_reached));
+    let tested_ms = now_ms();
+    change(origin, |breaker| breaker.tested(tested_ms, is_reached));
     let line = log::warn("origin_tested").with("origin", origin);
     line.with("is_reached", is_reached).write();
     is_reached
@@ -93,8 +96,8 @@ async fn takes_connection(origin: &str) -> bool {
 
 async fn answers(origin: &str) -> bool {
     let call = async {
-        let request = wire::request(&format!("{origin}/"), Method::Head, Headers::new(), None)?;
-        wire::fetch(&request).await
+        let call = Call::new(format!("{origin}/"), "HEAD", &Fields::default(), None)?;
+        wire::fetch(&call).await
     };
     matches!(within(TEST_MS, call).await, Some(Ok(response)) if is_origins(&response))
 }

@@ -236,7 +236,7 @@ fn jurisdiction(env: &Env) -> Result<Option<String>, ConfigError> {
     let Some(name) = text_if_set(env, "JURISDICTION")? else {
         return Ok(None);
     };
-    match shards::within_jurisdiction(env, "SHARDS", &name) {
+    match shards::check_jurisdiction(env, &name) {
         Ok(_) => Ok(Some(name)),
         Err(reason) => Err(error("JURISDICTION", format!("'{name}': {reason}"))),
     }

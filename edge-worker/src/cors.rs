@@ -6,18 +6,20 @@
 use oncegate_core::header;
 use oncegate_core::policy::{Match, OWN_PREFIX, Route};
 use oncegate_core::switch::{Mode, Switch};
-use worker::{Env, Headers, Method, Request, Response, ResponseBuilder, Result};
+use worker::{Env, Headers, Method, ResponseBuilder, Result};
 
 use crate::arrived::Arrived;
 use crate::config::{self, Config};
+use crate::fields::Fields;
+use crate::wire::{Incoming, Response};
 
 /// How long a browser may remember a preflight, in seconds; browsers cap it.
 const PREFLIGHT_MAX_AGE_S: &str = "7200";
 
 /// The page's origin, if pages from there may call the gate.
-pub(crate) fn allowed(headers: &Headers, config: &Config) -> Result<Option<String>> {
-    let origin = headers.get("origin")?;
-    Ok(origin.filter(|origin| config.cors_origins.contains(origin)))
+pub(crate) fn allowed(fields: &Fields, config: &Config) -> Option<String> {
+    let origin = fields.get("origin").map(str::to_owned);
+    origin.filter(|origin| config.cors_origins.contains(origin))
 }
 
 /// The method that a preflight asks for; `None` for every other request.
@@ -36,7 +38,7 @@ pub(crate) fn answer(
     asked: &str,
     config: &Config,
     switch: &Switch,
-) -> Result<Option<Response>> {
+) -> Result<Option<worker::Response>> {
     let passes = match config.policy.find(asked, &arrived.raw_path, false) {
         Match::NotCanonical(route) | Match::Protected(route) => switch.of(route) == Mode::Observe,
         Match::OtherMethod(_) | Match::Unprotected => !arrived.raw_path.starts_with(OWN_PREFIX),
@@ -64,19 +66,19 @@ pub(crate) fn answer(
 }
 
 /// Lets the page read an answer, whatever it is: a problem that a page cannot read is of no use to it.
-pub(crate) fn open(response: Response, origin: &str, config: &Config) -> Result<Response> {
+pub(crate) fn open(response: &Response, origin: &str, config: &Config) -> Result<Response> {
     expose(response, origin, &config.exposed_headers)
 }
 
 /// The same for the answer of a gate whose settings are wrong, as far as these are right.
 pub(crate) fn open_unconfigured(
     response: Response,
-    request: &Request,
+    request: &Incoming,
     env: &Env,
 ) -> Result<Response> {
     let origins = config::cors_origins(env).unwrap_or_default();
-    match request.headers().get("origin")? {
-        Some(origin) if origins.contains(&origin) => expose(response, &origin, &exposed(&[])),
+    match request.fields.get("origin").map(str::to_owned) {
+        Some(origin) if origins.contains(&origin) => expose(&response, &origin, &exposed(&[])),
         _ => Ok(response),
     }
 }
@@ -99,10 +101,11 @@ pub(crate) fn exposed(routes: &[Route]) -> String {
     names.join(", ")
 }
 
-fn expose(response: Response, origin: &str, exposed: &str) -> Result<Response> {
-    let headers = response.headers().clone();
-    headers.set("access-control-allow-origin", origin)?;
-    headers.append("vary", "Origin")?;
-    headers.set("access-control-expose-headers", exposed)?;
-    Ok(response.with_headers(headers))
+fn expose(response: &Response, origin: &str, exposed: &str) -> Result<Response> {
+    let mut set = Fields::default();
+    set.set("access-control-allow-origin", origin);
+    set.set("access-control-expose-headers", exposed);
+    let mut added = Fields::default();
+    added.set("vary", "Origin");
+    response.changed(&set, &added)
 }

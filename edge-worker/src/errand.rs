@@ -6,13 +6,14 @@ use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Inquiry, Operation, Terms};
 use oncegate_core::policy::Ask;
 use oncegate_core::proof::Origin;
-use worker::{Headers, Method, Request, Result};
+use worker::Result;
 
 use crate::arrived::path_and_query;
 use crate::config::Config;
+use crate::fields::Fields;
 use crate::message::{self, Cancel, Claim, Dispatch, Errand};
 use crate::shard::Sendable;
-use crate::wire;
+use crate::wire::{Call, Incoming};
 
 /// Below the gate's own prefix, so that it reaches the Worker whatever the assets are.
 const COURIER_URL: &str = "https://courier/.oncegate/courier";
@@ -31,13 +32,13 @@ pub(crate) enum Body {
 
 /// The request for the origin, on its way to a courier.
 pub(crate) fn attempt(
-    request: &Request,
+    incoming: &Incoming,
     body: Body,
     claim: &Claim,
     attempt: u32,
     terms: &Terms,
     config: &Config,
-) -> Result<Request> {
+) -> Result<Call> {
     let dispatch = Dispatch {
         errand: Errand::Attempt,
         operation: claim.operation.clone(),
@@ -46,15 +47,15 @@ pub(crate) fn attempt(
         fingerprint: claim.fingerprint,
         attempt,
         terms: terms.clone(),
-        path_and_query: path_and_query(&request.inner().url()).to_owned(),
+        path_and_query: path_and_query(&incoming.url).to_owned(),
     };
-    let headers = request.headers().clone();
-    message::attach_stamped(&headers, &dispatch, config)?;
+    let mut fields = incoming.fields.clone();
+    message::attach_stamped(&mut fields, &dispatch, config)?;
     let body = match body {
-        Body::Unread => request.inner().body().map(Into::into),
+        Body::Unread => incoming.request.body().map(Into::into),
         Body::Read(bytes) => bytes.map(Into::into),
     };
-    wire::request(COURIER_URL, request.method(), headers, body)
+    Call::new(COURIER_URL, &incoming.method, &fields, body)
 }
 
 /// A stored request, on its way to the origin once more.
@@ -64,16 +65,16 @@ pub(crate) fn again(
     request: &Sendable,
     record: &Operation,
     config: &Config,
-) -> Result<Request> {
+) -> Result<Call> {
     let dispatch = Dispatch {
         attempt,
         path_and_query: request.head.path_and_query.clone(),
         ..about(Errand::Attempt, operation, request, record)
     };
-    let headers = request.headers()?;
-    message::attach_stamped(&headers, &dispatch, config)?;
+    let mut fields = request.fields();
+    message::attach_stamped(&mut fields, &dispatch, config)?;
     let body = request.body().map(Into::into);
-    wire::request(COURIER_URL, request.method(), headers, body)
+    Call::new(COURIER_URL, request.method(), &fields, body)
 }
 
 /// The question what became of a key; `None` where the origin cannot be asked (any more).
@@ -83,11 +84,11 @@ pub(crate) fn ask(
     record: &Operation,
     inquiry: Inquiry,
     config: &Config,
-) -> Result<Option<Request>> {
+) -> Result<Option<Call>> {
     let (method, path_and_query) = match record.terms().origin {
-        Origin::Ledger => (Method::Post, LEDGER_PROBE.to_owned()),
+        Origin::Ledger => ("POST", LEDGER_PROBE.to_owned()),
         Origin::Read => match how_to_ask(record.terms(), config) {
-            Some(ask) => (Method::Get, ask.path_and_query(&request.key()?)),
+            Some(ask) => ("GET", ask.path_and_query(&request.key()?)),
             None => return Ok(None),
         },
         Origin::None => return Ok(None),
@@ -100,9 +101,9 @@ pub(crate) fn ask(
         path_and_query,
         ..about(errand, operation, request, record)
     };
-    let headers = Headers::new();
-    message::attach_stamped(&headers, &dispatch, config)?;
-    wire::request(COURIER_URL, method, headers, None).map(Some)
+    let mut fields = Fields::default();
+    message::attach_stamped(&mut fields, &dispatch, config)?;
+    Call::new(COURIER_URL, method, &fields, None).map(Some)
 }
 
 /// How the origin of an operation is asked, if its route still says so.
@@ -130,7 +131,7 @@ pub(crate) fn cancel(
     inquiry: Inquiry,
     terms: &Terms,
     config: &Config,
-) -> Result<Request> {
+) -> Result<Call> {
     let dispatch = Dispatch {
         errand: Errand::Cancel {
             principal: cancel.principal,
@@ -144,7 +145,7 @@ pub(crate) fn cancel(
         terms: terms.clone(),
         path_and_query: LEDGER_CANCEL.to_owned(),
     };
-    let headers = Headers::new();
-    message::attach_stamped(&headers, &dispatch, config)?;
-    wire::request(COURIER_URL, Method::Post, headers, None)
+    let mut fields = Fields::default();
+    message::attach_stamped(&mut fields, &dispatch, config)?;
+    Call::new(COURIER_URL, "POST", &fields, None)
 }

@@ -3,7 +3,7 @@
 //! Each crossing between wasm and JavaScript costs more than what is done on either side, and one field
 //! read by itself is several. So all of them cross as one text.
 
-use js_sys::{Array, JSON};
+use js_sys::JSON;
 use worker::{Error, Headers, Result};
 
 /// Names, which are the same in any case, with their values, in the order in which they were sent.
@@ -11,16 +11,19 @@ use worker::{Error, Headers, Result};
 pub(crate) struct Fields(Vec<(String, String)>);
 
 impl Fields {
-    /// Reads every field.
-    pub(crate) fn of(headers: &Headers) -> Result<Self> {
-        let text = JSON::stringify(&Array::from(headers.as_ref()))?;
-        let text = text.as_string().unwrap_or_default();
-        Ok(Self(serde_json::from_str(&text)?))
+    /// Reads them as they cross.
+    pub(crate) fn read(text: &str) -> Result<Self> {
+        Ok(Self(serde_json::from_str(text)?))
+    }
+
+    /// Writes them as they cross.
+    pub(crate) fn written(&self) -> Result<String> {
+        Ok(serde_json::to_string(&self.0)?)
     }
 
     /// Makes headers of them.
     pub(crate) fn to_headers(&self) -> Result<Headers> {
-        let pairs = JSON::parse(&serde_json::to_string(&self.0)?)?;
+        let pairs = JSON::parse(&self.written()?)?;
         let headers = web_sys::Headers::new_with_str_sequence_sequence(&pairs);
         headers.map(Headers).map_err(Error::from)
     }

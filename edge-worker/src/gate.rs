@@ -6,24 +6,26 @@ use oncegate_core::policy::{Match, OWN_PREFIX, Route};
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::switch::Mode;
 use wasm_bindgen::JsValue;
-use worker::{Context, Date, Env, Request, Response, Result};
+use worker::{Context, Env, Result};
 
 use crate::arrived::Arrived;
 use crate::config::Config;
+use crate::platform::now_ms;
 use crate::protect::{self, Checked};
+use crate::wire::{Incoming, Response};
 use crate::{answer, cors, endpoints, log, loops, observe, proxy, shards, switch, tally};
 
 /// When what the switch turns away may come again: it is set for minutes, not for seconds.
 const REFUSED_RETRY_MS: u64 = 30_000;
 
 pub(crate) async fn handle(
-    request: Request,
+    incoming: Incoming,
     env: &Env,
     config: &Rc<Config>,
     context: &Context,
 ) -> Result<Response> {
-    let page = cors::allowed(request.headers(), config)?;
-    let answered = match arrive(request, page.is_some(), env, config, context).await {
+    let page = cors::allowed(&incoming.fields, config);
+    let answered = match arrive(incoming, page.is_some(), env, config, context).await {
         Ok(answered) => answered,
         // What fails here has told nobody anything: a client may send the same again.
         Err(error) => {
@@ -33,19 +35,19 @@ pub(crate) async fn handle(
     };
     tally::tell_later(env, config, context);
     match (answered, page) {
-        (Answered::Gate(response), Some(page)) => cors::open(response, &page, config),
+        (Answered::Gate(response), Some(page)) => cors::open(&response, &page, config),
         (Answered::Gate(response) | Answered::Origin(response), _) => Ok(response),
     }
 }
 
 async fn arrive(
-    request: Request,
+    incoming: Incoming,
     is_page: bool,
     env: &Env,
     config: &Rc<Config>,
     context: &Context,
 ) -> Result<Answered> {
-    match Arrived::read(request)? {
+    match Arrived::read(incoming)? {
         Some(arrived) => admit(&arrived, is_page, env, config, context).await,
         None => problem(Problem::new(Code::MethodUnsupported)),
     }
@@ -83,7 +85,7 @@ async fn admit(
     if is_page && let Some(asked) = cors::preflight(arrived) {
         let switch = switch::current(env, config, context).await;
         if let Some(response) = cors::answer(arrived, asked, config, &switch)? {
-            return Ok(Answered::Gate(response));
+            return Ok(Answered::Gate(response.into()));
         }
     }
     answer(arrived, env, config, context).await
@@ -98,9 +100,9 @@ async fn answer(
     if arrived.raw_path.starts_with(OWN_PREFIX) {
         return endpoints::handle(arrived, env, config)
             .await
-            .map(Answered::Gate);
+            .map(|response| Answered::Gate(response.into()));
     }
-    let began_ms = Date::now().as_millis();
+    let began_ms = now_ms();
     let (method, overridden) = (arrived.method.as_ref(), arrived.is_overridden());
     let found = config.policy.find(method, &arrived.raw_path, overridden);
     let route = match found {
@@ -119,19 +121,19 @@ async fn answer(
         }
         (_, Mode::Observe) => return pass(arrived, stream(arrived), env, config).await,
         (Match::OtherMethod(_), _) => return pass_other(arrived, route, env, config).await,
-        (_, Mode::Refuse) => refused().map(Answered::Gate)?,
+        (_, Mode::Refuse) => refused()?,
         (Match::Protected(_), Mode::Enforce) => protect(arrived, route, env, config).await?,
         (_, Mode::Enforce) => problem(Problem::new(Code::PathNotCanonical))?,
     };
-    tally::decided(&route.name, "enforce", answered.response(), began_ms)?;
+    tally::decided(&route.name, "enforce", answered.response(), began_ms);
     Ok(answered)
 }
 
 /// What the switch turns away.
-fn refused() -> Result<Response> {
+fn refused() -> Result<Answered> {
     let reason = "an operator has closed this route for now";
     let problem = Problem::new(Code::GateUnavailable).because(reason);
-    answer::problem(&problem.retry_after(REFUSED_RETRY_MS))
+    self::problem(problem.retry_after(REFUSED_RETRY_MS))
 }
 
 async fn protect(arrived: &Arrived, route: &Route, env: &Env, config: &Config) -> Result<Answered> {
@@ -140,7 +142,7 @@ async fn protect(arrived: &Arrived, route: &Route, env: &Env, config: &Config) -
             .await
             .map(Answered::Gate),
         Ok(Checked::Unkeyed(body)) => pass(arrived, body.map(Into::into), env, config).await,
-        Err(refusal) => refusal.answer().map(Answered::Gate),
+        Err(refusal) => Ok(Answered::Gate(refusal.answer()?.into())),
     }
 }
 
@@ -153,13 +155,13 @@ async fn pass_other(
 ) -> Result<Answered> {
     match protect::check_unprotected(arrived, route).await {
         Ok(body) => pass(arrived, body.map(Into::into), env, config).await,
-        Err(refusal) => refusal.answer().map(Answered::Gate),
+        Err(refusal) => Ok(Answered::Gate(refusal.answer()?.into())),
     }
 }
 
 /// The body as it comes.
 fn stream(arrived: &Arrived) -> Option<JsValue> {
-    arrived.request.inner().body().map(Into::into)
+    arrived.request.body().map(Into::into)
 }
 
 async fn pass(
@@ -174,5 +176,5 @@ async fn pass(
 }
 
 fn problem(problem: Problem) -> Result<Answered> {
-    answer::problem(&problem).map(Answered::Gate)
+    Ok(Answered::Gate(answer::problem(&problem)?.into()))
 }

@@ -36,6 +36,7 @@ mod message;
 mod observe;
 mod origins;
 mod pace;
+mod platform;
 mod protect;
 mod proxy;
 mod refusal;
@@ -51,31 +52,35 @@ mod web_crypto;
 mod wire;
 
 use futures_channel::oneshot;
-use worker::{Context, Env, Error, Request, Response, Result, event};
+use worker::{Context, Env, Error, Result, event};
 
 use crate::config::Config;
 use crate::message::Dispatch;
+use crate::wire::{Incoming, Response};
 
 #[event(fetch)]
-async fn fetch(request: Request, env: Env, context: Context) -> Result<Response> {
+async fn fetch(request: web_sys::Request, env: Env, context: Context) -> Result<web_sys::Response> {
+    let incoming = Incoming::read(request)?;
     let config = match Config::load(&env) {
         Ok(config) => config,
         Err(error) => {
             // Whole: the fields that there are stand at its end.
             let reason = error.to_string();
             log::error("configuration").with("detail", reason).write();
-            return cors::open_unconfigured(answer::misconfigured()?, &request, &env);
+            let answer = answer::misconfigured()?.into();
+            return Ok(cors::open_unconfigured(answer, &incoming, &env)?.into_inner());
         }
     };
-    match message::open(request.headers(), &config)? {
-        Some(dispatch) => send_courier(request, dispatch, env, config, &context).await,
-        None => gate::handle(request, &env, &config, &context).await,
-    }
+    let answer = match message::open(&incoming.fields, &config)? {
+        Some(dispatch) => send_courier(incoming, dispatch, env, config, &context).await,
+        None => gate::handle(incoming, &env, &config, &context).await,
+    };
+    Ok(answer?.into_inner())
 }
 
 /// Runs a courier so that it outlives the shard that called it: a shard is replaced with every deploy.
 async fn send_courier(
-    request: Request,
+    incoming: Incoming,
     dispatch: Dispatch,
     env: Env,
     config: std::rc::Rc<Config>,
@@ -83,7 +88,7 @@ async fn send_courier(
 ) -> Result<Response> {
     let (sender, receiver) = oneshot::channel();
     context.wait_until(async move {
-        courier::run(request, dispatch, &env, &config, sender).await;
+        courier::run(incoming, dispatch, &env, &config, sender).await;
         tally::tell_when_due(&env, &config).await;
     });
     receiver

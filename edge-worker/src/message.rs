@@ -10,7 +10,7 @@ use oncegate_core::principal::Principal;
 use oncegate_core::stamp::{is_stamped, stamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use worker::{Error, Headers, Result};
+use worker::{Error, Result};
 
 use crate::config::Config;
 use crate::fields::Fields;
@@ -288,37 +288,32 @@ pub(crate) fn attach(fields: &mut Fields, message: &ToShard) -> Result<()> {
 }
 
 /// Reads the message to a shard.
-pub(crate) fn read(headers: &Headers) -> Result<ToShard> {
-    let text = headers
-        .get(MESSAGE)?
-        .ok_or_else(|| Error::from("a call without a message"))?;
-    understood(&text)
+pub(crate) fn read(text: Option<&str>) -> Result<ToShard> {
+    understood(text.ok_or_else(|| Error::from("a call without a message"))?)
 }
 
-/// Writes a stamped message to a courier into `headers`.
+/// Writes a stamped message to a courier into `fields`.
 pub(crate) fn attach_stamped(
-    headers: &Headers,
+    fields: &mut Fields,
     dispatch: &Dispatch,
     config: &Config,
 ) -> Result<()> {
     let text = written(dispatch)?;
-    headers.set(STAMP, &stamp(config.identity_secret.as_bytes(), &text))?;
-    headers.set(MESSAGE, &text)
+    fields.set(STAMP, stamp(config.identity_secret.as_bytes(), &text));
+    fields.set(MESSAGE, text);
+    Ok(())
 }
 
 /// Reads the message to a courier; `None` for a request that is not a shard's.
-pub(crate) fn open(headers: &Headers, config: &Config) -> Result<Option<Dispatch>> {
+pub(crate) fn open(fields: &Fields, config: &Config) -> Result<Option<Dispatch>> {
     // A client's request has no stamp: nothing more is looked for.
-    let Some(stamp) = headers.get(STAMP)? else {
+    let (Some(stamp), Some(text)) = (fields.get(STAMP), fields.get(MESSAGE)) else {
         return Ok(None);
     };
-    let Some(text) = headers.get(MESSAGE)? else {
-        return Ok(None);
-    };
-    if !is_stamped(config.identity_secret.as_bytes(), &text, &stamp) {
+    if !is_stamped(config.identity_secret.as_bytes(), text, stamp) {
         return Ok(None);
     }
-    understood(&text).map(Some)
+    understood(text).map(Some)
 }
 
 /// Writes a message, with its version, in ASCII: of a header field that is not, the platform writes the

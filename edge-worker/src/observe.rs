@@ -13,7 +13,7 @@ use oncegate_core::header;
 use oncegate_core::identity::Identity;
 use oncegate_core::outcome::Outcome;
 use oncegate_core::policy::{Route, STORE_DEADLINE_MS};
-use worker::{Context, Date, Env, Error, Response, Result};
+use worker::{Context, Date, Env, Error, Result};
 
 use crate::arrived::Arrived;
 use crate::config::Config;
@@ -21,8 +21,9 @@ use crate::desk::message::Event;
 use crate::message::{self, Completion, Observed, Reply, ToShard};
 use crate::protect::{self, Checked};
 use crate::refusal::Refusal;
-use crate::shards::{self, ShardRequest, within};
-use crate::{body, log, proxy, tally, wire};
+use crate::shards::{self, ShardRequest};
+use crate::wire::{self, Incoming, Response};
+use crate::{body, log, proxy, tally};
 
 /// What came of the request.
 struct Passed {
@@ -50,7 +51,7 @@ pub(crate) async fn pass(
 ) -> Result<Response> {
     let began_ms = Date::now().as_millis();
     let (sender, passed) = oneshot::channel();
-    if let Some(copy) = Arrived::read(arrived.request.clone()?)? {
+    if let Some(copy) = Arrived::read(Incoming::read(arrived.request.clone()?)?)? {
         let watcher = Watcher {
             copy,
             route: route.name.clone(),
@@ -65,7 +66,7 @@ pub(crate) async fn pass(
             tally::tell_when_due(&watcher.env, &watcher.config).await;
         });
     }
-    let body = arrived.request.inner().body();
+    let body = arrived.request.body();
     let response = proxy::pass(arrived, body.map(Into::into), env, config).await?;
     // A watcher that has failed has said so.
     let _ = sender.send(Passed {
@@ -78,21 +79,21 @@ pub(crate) async fn pass(
 
 /// What the answer says. Its body passes unread, so a rule about the body finds nothing in it.
 fn reply(response: &Response) -> Result<Reply> {
-    let headers = response.headers();
+    let fields = response.fields()?;
     // The gate's own problem: nothing came from the origin.
-    if headers.has(header::DECISION)? {
+    if fields.get(header::DECISION).is_some() {
         return Ok(Reply::Lost);
     }
-    let outcome = headers.get(header::IDEMPOTENCY_OUTCOME)?;
-    let recorded = headers.get(header::FINGERPRINT)?;
+    let outcome = fields.get(header::IDEMPOTENCY_OUTCOME);
+    let recorded = fields.get(header::FINGERPRINT);
     Ok(Reply::Answered {
         status: response.status_code(),
         outcome: outcome.map(|outcome| {
-            let outcome = Outcome::parse(&outcome).unwrap_or(Outcome::Unknown);
+            let outcome = Outcome::parse(outcome).unwrap_or(Outcome::Unknown);
             outcome.as_str().to_owned()
         }),
         value: None,
-        recorded: recorded.and_then(|recorded| Fingerprint::parse(&recorded)),
+        recorded: recorded.and_then(Fingerprint::parse),
         // No byte of it is stored; that it could be decides what duplicates would hear.
         storable: true,
         fields: Vec::new(),
@@ -155,7 +156,7 @@ impl Watcher {
             Err(Refusal::Problem(problem)) => return Ok(without_record(problem.code.as_str())),
             Err(Refusal::Fault(error)) => return Err(error),
         };
-        let ToShard::Claim(mut claim) = message::read(&request.headers)? else {
+        let ToShard::Claim(mut claim) = message::read(request.fields.get(message::MESSAGE))? else {
             return Err(Error::from("a check that made no claim"));
         };
         let operation = Identity::of_observed(config.identity_secret.as_bytes(), &operation);
@@ -173,10 +174,10 @@ impl Watcher {
         let name = format!("observed-{}", operation.shard());
         let stub = shards::object(&self.env, &self.config, "SHARDS", &name)?;
         let request = ShardRequest::message(message)?.build()?;
-        let called = within(STORE_DEADLINE_MS, wire::call(stub.into_rpc(), &request)).await;
+        let called = wire::call_within(STORE_DEADLINE_MS, &stub, &request).await;
         match called {
-            Some(Ok(mut response)) if response.status_code() == 200 => {
-                let observed: Observed = response.json().await?;
+            Some(Ok(response)) if response.status_code() == 200 => {
+                let observed: Observed = response.read().await?;
                 tally::rows_written(observed.rows_written);
                 Ok(observed)
             }

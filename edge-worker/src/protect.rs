@@ -2,7 +2,7 @@
 //!
 //! Nothing is recorded before the whole body has arrived.
 
-use js_sys::{ArrayBuffer, Uint8Array};
+use js_sys::ArrayBuffer;
 use oncegate_core::fingerprint::{Fingerprint, Parts};
 use oncegate_core::identity::Identity;
 use oncegate_core::key::{Key, KeyKind};
@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::message::{Claim, ToShard};
 use crate::refusal::Refusal;
 use crate::shards::ShardRequest;
-use crate::{breaker, headers, sealing};
+use crate::{breaker, headers, platform, sealing};
 
 /// What the checks say.
 pub(crate) enum Checked {
@@ -45,7 +45,7 @@ pub(crate) async fn check(
     let looks = config
         .policy
         .looks_into(route, &arrived.raw_path, content_type);
-    let read = (looks || route.reads_body(content_type)).then(|| Uint8Array::new(&body).to_vec());
+    let read = (looks || route.reads_body(content_type)).then(|| platform::bytes(&body));
     let bytes = read.as_deref().unwrap_or_default();
     if looks {
         refuse_override(arrived, content_type, bytes)?;
@@ -85,7 +85,7 @@ pub(crate) async fn check(
     };
     let request = ShardRequest {
         path_and_query: arrived.path_and_query.clone(),
-        method: arrived.method.clone(),
+        method: arrived.method.as_ref().to_owned(),
         body,
         ..ShardRequest::new(&ToShard::Claim(claim), fields)?
     };
@@ -95,7 +95,7 @@ pub(crate) async fn check(
 /// Whether a request that is not protected under its own method could ask for another one in its body
 /// (rule K5).
 pub(crate) fn may_hide_method(arrived: &Arrived) -> Result<bool> {
-    let has_body = arrived.request.inner().body().is_some();
+    let has_body = arrived.request.body().is_some();
     Ok(has_body && may_override(arrived.header("content-type")))
 }
 
@@ -106,7 +106,7 @@ pub(crate) async fn check_unprotected(
 ) -> Result<Option<ArrayBuffer>, Refusal> {
     let content_type = arrived.header("content-type");
     let body = whole_body(arrived, route).await?;
-    refuse_override(arrived, content_type, &Uint8Array::new(&body).to_vec())?;
+    refuse_override(arrived, content_type, &platform::bytes(&body))?;
     Ok(not_empty(body))
 }
 

@@ -2,11 +2,12 @@
 
 use oncegate_core::problem::{Code, Problem};
 use wasm_bindgen::JsValue;
-use worker::{Env, Method, Response, Result};
+use worker::{Env, Method, Result};
 
 use crate::arrived::Arrived;
 use crate::config::Config;
-use crate::{answer, body, headers, log, origins, wire};
+use crate::wire::{Call, Response};
+use crate::{answer, body, headers, log, origins};
 
 /// Passes a request on, with this body: a stream, or bytes.
 pub(crate) async fn pass(
@@ -15,20 +16,21 @@ pub(crate) async fn pass(
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
-    let headers = headers::towards_origin(arrived, false, config)?.to_headers()?;
+    let headers = headers::towards_origin(arrived, false, config)?;
     let origin = config.origins.of_path(arrived.url.path());
     let url = origins::url(origin, &arrived.path_and_query);
-    let request = wire::request(&url, arrived.method.clone(), headers, bytes)?;
-    match origins::send(env, origin, &request).await {
+    let call = Call::new(url, arrived.method.as_ref(), &headers, bytes)?;
+    match origins::send(env, origin, &call).await {
         Ok(response) if response.status_code() <= body::LAST_STATUS => Ok(response),
         impassable => {
             let why = impassable.map(|response| {
-                body::discard_answer(&response);
-                format!("status {} cannot be passed on", response.status_code())
+                let status = response.status_code();
+                response.discard();
+                format!("status {status} cannot be passed on")
             });
             let detail = why.unwrap_or_else(|error| error.to_string());
             log::warn("pass_lost").detail(detail).write();
-            answer::problem(&lost(&arrived.method))
+            Ok(answer::problem(&lost(&arrived.method))?.into())
         }
     }
 }

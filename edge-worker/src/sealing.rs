@@ -10,10 +10,11 @@ use oncegate_core::identity::Identity;
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::sealing::{Purpose, SealingSecret};
 use wasm_bindgen::JsValue;
-use worker::{Error, Request, Response, Result};
+use worker::{Error, Result};
 
 use crate::config::Config;
 use crate::fields::Fields;
+use crate::wire::{Incoming, Response};
 use crate::{answer, body, log, web_crypto};
 
 /// The header with the name of the secret, on what is sealed.
@@ -86,14 +87,14 @@ pub(crate) async fn seal_request(
 
 /// The body of a request that comes from a shard, opened if it is sealed.
 pub(crate) async fn open_request(
-    request: &Request,
+    incoming: &Incoming,
     operation: &str,
     config: &Config,
 ) -> Result<ArrayBuffer> {
-    let body = body::whole_message(request).await?;
-    match request.headers().get(SEALED)? {
+    let body = body::whole_message(&incoming.request).await?;
+    match incoming.fields.get(SEALED) {
         Some(name) => {
-            let opened = open(config, &name, Purpose::Request, operation, &body).await?;
+            let opened = open(config, name, Purpose::Request, operation, &body).await?;
             Ok(opened.buffer())
         }
         None => Ok(body),
@@ -122,7 +123,7 @@ pub(crate) async fn opened(
     operation: &Identity,
     config: &Config,
 ) -> Result<Response> {
-    let Some(name) = response.headers().get(SEALED)? else {
+    let Some(name) = response.marks().sealed.clone() else {
         return Ok(response);
     };
     match open_answer(response, &name, &operation.reference(), config).await {
@@ -132,7 +133,7 @@ pub(crate) async fn opened(
                 .operation(&operation.reference())
                 .detail(error)
                 .write();
-            answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))
+            Ok(answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))?.into())
         }
     }
 }
@@ -143,8 +144,8 @@ async fn open_answer(
     operation: &str,
     config: &Config,
 ) -> Result<Response> {
-    let (status, mut fields) = (response.status_code(), Fields::of(response.headers())?);
-    let sealed = body::whole_response(&response.into()).await?;
+    let (status, mut fields) = (response.status_code(), response.fields()?);
+    let sealed = body::whole_response(response.inner()).await?;
     let plain = open(config, name, Purpose::Answer, operation, &sealed).await?;
     let mut length = [0; 4];
     plain.subarray(0, 4).copy_to(&mut length);
@@ -156,7 +157,7 @@ async fn open_answer(
         fields.set(&name, value);
     }
     let body = plain.slice(body_at, plain.length()).buffer();
-    body::response(status, &fields.to_headers()?, Some(&body))
+    body::response(status, &fields, Some(&body))
 }
 
 async fn key(secret: &SealingSecret) -> Result<JsValue> {

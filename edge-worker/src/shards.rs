@@ -5,21 +5,19 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use js_sys::{ArrayBuffer, Reflect};
-use oncegate_core::header;
 use oncegate_core::identity::Identity;
 use oncegate_core::metrics::ShardCall;
 use oncegate_core::policy::STORE_DEADLINE_MS;
 use oncegate_core::problem::{Code, Problem};
 use wasm_bindgen::prelude::*;
-use worker::{
-    Delay, Env, EnvBinding, Error, Headers, Method, ObjectNamespace, Request, Response, Result,
-    Stub,
-};
+use worker::{Delay, Env, Error, Result};
 
 use crate::config::Config;
 use crate::fields::Fields;
 use crate::message::{self, ToShard};
-use crate::{answer, log, sealing, tally, wire};
+use crate::platform::{self, Service};
+use crate::wire::{self, Call, Response};
+use crate::{answer, log, sealing, tally};
 
 /// How often a shard that fails is asked: a claim is the same however often it is made.
 const TRIES: u32 = 2;
@@ -27,8 +25,8 @@ const TRIES: u32 = 2;
 /// A request to a shard, which can be made more than once.
 pub(crate) struct ShardRequest {
     pub(crate) path_and_query: String,
-    pub(crate) method: Method,
-    pub(crate) headers: Headers,
+    pub(crate) method: String,
+    pub(crate) fields: Fields,
     pub(crate) body: Option<ArrayBuffer>,
 }
 
@@ -43,19 +41,16 @@ impl ShardRequest {
         message::attach(&mut fields, message)?;
         Ok(Self {
             path_and_query: "/".to_owned(),
-            method: Method::Post,
-            headers: fields.to_headers()?,
+            method: "POST".to_owned(),
+            fields,
             body: None,
         })
     }
 
-    pub(crate) fn build(&self) -> Result<Request> {
-        wire::request(
-            &format!("https://shard{}", self.path_and_query),
-            self.method.clone(),
-            self.headers.clone(),
-            self.body.clone().map(Into::into),
-        )
+    pub(crate) fn build(&self) -> Result<Call> {
+        let url = format!("https://shard{}", self.path_and_query);
+        let body = self.body.clone().map(Into::into);
+        Call::new(url, &self.method, &self.fields, body)
     }
 }
 
@@ -65,8 +60,10 @@ pub(crate) async fn ask(
     config: &Config,
     operation: &Identity,
     question: &ToShard,
-) -> Result<Response> {
-    call(env, config, operation, &ShardRequest::message(question)?).await
+) -> Result<worker::Response> {
+    let request = ShardRequest::message(question)?;
+    let answer = call(env, config, operation, &request).await?;
+    Ok(answer.into())
 }
 
 /// Calls the shard of `operation`, and answers for it if it does not.
@@ -76,14 +73,11 @@ pub(crate) async fn call(
     operation: &Identity,
     request: &ShardRequest,
 ) -> Result<Response> {
+    let request = request.build()?;
     for _ in 0..TRIES {
         // A stub is of no use after an error: each try has its own.
         let stub = stub(env, config, operation)?;
-        let called = within(
-            STORE_DEADLINE_MS,
-            wire::call(stub.into_rpc(), &request.build()?),
-        )
-        .await;
+        let called = wire::call_within(STORE_DEADLINE_MS, &stub, &request).await;
         count(operation, &called, |response| !is_fault(response));
         match called {
             Some(Ok(response)) if !is_fault(&response) => {
@@ -98,7 +92,7 @@ pub(crate) async fn call(
             }
         }
     }
-    answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))
+    Ok(answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))?.into())
 }
 
 /// Why a call has brought no answer, for the log.
@@ -134,40 +128,26 @@ fn is_overloaded(error: &JsValue) -> bool {
 
 /// A shard marks each of its answers with the operation; a runtime's error page has no mark.
 fn is_fault(response: &Response) -> bool {
-    !response.headers().has(header::OPERATION).unwrap_or(false)
+    response.marks().operation.is_none()
 }
 
 /// The object that holds `operation`.
-pub(crate) fn stub(env: &Env, config: &Config, operation: &Identity) -> Result<Stub> {
+pub(crate) fn stub(env: &Env, config: &Config, operation: &Identity) -> Result<Service> {
     let name = format!("shard-{}", operation.shard());
     object(env, config, "SHARDS", &name)
 }
 
 /// An object, where the configuration wants it.
-pub(crate) fn object(env: &Env, config: &Config, binding: &str, name: &str) -> Result<Stub> {
-    let objects = match &config.jurisdiction {
-        Some(jurisdiction) => within_jurisdiction(env, binding, jurisdiction)?,
-        None => env.durable_object(binding)?,
-    };
-    match &config.location_hint {
-        Some(hint) => objects.get_by_name_with_location_hint(name, hint),
-        None => objects.get_by_name(name),
-    }
+pub(crate) fn object(env: &Env, config: &Config, binding: &str, name: &str) -> Result<Service> {
+    let (jurisdiction, hint) = (&config.jurisdiction, &config.location_hint);
+    let object = platform::object(env, binding, name, jurisdiction.as_deref(), hint.as_deref());
+    Ok(object?)
 }
 
-#[wasm_bindgen]
-extern "C" {
-    /// What worker 0.8.7 does not say of its namespaces.
-    type Namespace;
-
-    #[wasm_bindgen(method, catch)]
-    fn jurisdiction(this: &Namespace, name: &str) -> std::result::Result<JsValue, JsValue>;
-}
-
-/// The objects of a binding that stay within a jurisdiction.
-pub(crate) fn within_jurisdiction(env: &Env, binding: &str, name: &str) -> Result<ObjectNamespace> {
-    let namespace: Namespace = Reflect::get(env, &binding.into())?.unchecked_into();
-    ObjectNamespace::get(namespace.jurisdiction(name)?)
+/// Asks the platform whether it knows a jurisdiction.
+pub(crate) fn check_jurisdiction(env: &Env, name: &str) -> Result<()> {
+    platform::object(env, "SHARDS", "shard-0", Some(name), None)?;
+    Ok(())
 }
 
 /// Waits for `future` at most `limit_ms`.

@@ -27,24 +27,20 @@ extern "C" {
 
     type Sql;
 
-    #[wasm_bindgen(method, catch, variadic)]
-    fn exec(this: &Sql, statement: &str, values: &Array) -> std::result::Result<Cursor, JsValue>;
-
     #[wasm_bindgen(method, getter, js_name = databaseSize)]
     fn database_size(this: &Sql) -> f64;
+}
 
-    type Cursor;
-
-    #[wasm_bindgen(method, catch)]
-    fn raw(this: &Cursor) -> std::result::Result<RawRows, JsValue>;
-
-    #[wasm_bindgen(method, getter, js_name = rowsWritten)]
-    fn rows_written(this: &Cursor) -> f64;
-
-    type RawRows;
-
-    #[wasm_bindgen(method, catch, js_name = toArray)]
-    fn to_array(this: &RawRows) -> std::result::Result<Array, JsValue>;
+#[wasm_bindgen(module = "/src/platform.js")]
+extern "C" {
+    /// What was written and found as text, and behind it the bytes in it.
+    #[wasm_bindgen(catch)]
+    fn run(
+        sql: &Sql,
+        statement: &str,
+        values: &str,
+        buffers: &Array,
+    ) -> std::result::Result<Array, JsValue>;
 }
 
 /// The store of a shard.
@@ -104,16 +100,12 @@ impl Database for Rows {
         statement: &str,
         values: Vec<Value<ArrayBuffer>>,
     ) -> std::result::Result<Vec<Row<ArrayBuffer>>, StoreError> {
-        let bound: Array = values.into_iter().map(to_js).collect();
-        let cursor = self.sql.exec(statement, &bound)?;
-        let rows = cursor.raw()?.to_array()?;
-        // Who only reads, as a replay does, is not asked.
-        if !statement.starts_with("SELECT") {
-            self.add_written(cursor.rows_written() as u64);
-        }
-        rows.iter()
-            .map(|row| row.unchecked_into::<Array>().iter().map(from_js).collect())
-            .collect()
+        let (text, buffers) = bound(values);
+        let ran = run(&self.sql, statement, &text, &buffers)?;
+        let text = ran.shift().as_string().unwrap_or_default();
+        let (written, rows) = text.split_once('\n').ok_or(Fault::Row("count"))?;
+        self.add_written(written.parse().map_err(|_| Fault::Row("count"))?);
+        Ok(read_rows(rows, &ran)?)
     }
 
     fn atomically(
@@ -159,28 +151,63 @@ impl From<StoreError> for Error {
     }
 }
 
-fn to_js(value: Value<ArrayBuffer>) -> JsValue {
-    match value {
-        Value::Null => JsValue::NULL,
-        Value::Integer(number) => JsValue::from_f64(number as f64),
-        Value::Text(text) => JsValue::from_str(&text),
-        Value::Id(bytes) => Uint8Array::from(bytes.as_slice()).into(),
-        Value::Bytes(buffer) => buffer.into(),
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// Values as they cross; see `platform.js`.
+fn bound(values: Vec<Value<ArrayBuffer>>) -> (String, Array) {
+    let (mut text, buffers) = (String::new(), Array::new());
+    for value in values {
+        match value {
+            Value::Null => text.push('n'),
+            Value::Integer(number) => text.push_str(&format!("i{number}")),
+            Value::Text(value) => {
+                text.push('t');
+                text.push_str(&value);
+            }
+            Value::Id(bytes) => {
+                text.push('x');
+                for digit in bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]) {
+                    text.push(char::from(DIGITS[usize::from(digit)]));
+                }
+            }
+            Value::Bytes(buffer) => {
+                text.push('b');
+                buffers.push(&buffer);
+            }
+        }
+        text.push('\0');
     }
+    (text, buffers)
 }
 
-fn from_js(value: JsValue) -> std::result::Result<Value<ArrayBuffer>, StoreError> {
-    if value.is_null() {
-        return Ok(Value::Null);
+fn read_rows(text: &str, buffers: &Array) -> std::result::Result<Vec<Row<ArrayBuffer>>, Fault> {
+    let mut rows = Vec::new();
+    let mut row = Vec::new();
+    for mut value in text
+        .split_inclusive('\0')
+        .map(|value| value.trim_end_matches('\0'))
+    {
+        // Behind the last value of a row.
+        while let Some(next) = value.strip_prefix('\n') {
+            rows.push(std::mem::take(&mut row));
+            value = next;
+        }
+        if !value.is_empty() {
+            row.push(read_value(value, buffers)?);
+        }
     }
-    if let Some(number) = value.as_f64() {
-        return Ok(Value::Integer(number as u64));
-    }
-    if let Some(text) = value.as_string() {
-        return Ok(Value::Text(text));
-    }
-    let buffer = value.dyn_into().map_err(|_| Fault::Row("value"))?;
-    Ok(Value::Bytes(buffer))
+    Ok(rows)
+}
+
+fn read_value(text: &str, buffers: &Array) -> std::result::Result<Value<ArrayBuffer>, Fault> {
+    let value = text.get(1..).unwrap_or_default();
+    Ok(match text.as_bytes().first() {
+        Some(b'n') => Value::Null,
+        Some(b'i') => Value::Integer(value.parse().map_err(|_| Fault::Row("number"))?),
+        Some(b't') => Value::Text(value.to_owned()),
+        Some(b'b') => Value::Bytes(buffers.shift().unchecked_into()),
+        _ => return Err(Fault::Row("value")),
+    })
 }
 
 /// Opens the store of an object.

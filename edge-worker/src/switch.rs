@@ -8,12 +8,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use oncegate_core::switch::Switch;
-use worker::{Context, Date, Env, Result};
+use worker::{Context, Env, Result};
 
 use crate::config::Config;
 use crate::desk::message::ToDesk;
 use crate::shards::within;
-use crate::{desk, log};
+use crate::{desk, log, platform};
 
 /// Younger is good enough.
 const FRESH_MS: u64 = 5_000;
@@ -37,7 +37,7 @@ struct Known {
 
 /// The switch, as far as it is known.
 pub(crate) async fn current(env: &Env, config: &Rc<Config>, context: &Context) -> Rc<Switch> {
-    let now_ms = Date::now().as_millis();
+    let now_ms = platform::now_ms();
     let (known, asked_ms) = KNOWN.with_borrow(|known| (Rc::clone(&known.switch), known.asked_ms));
     match now_ms.saturating_sub(asked_ms) {
         0..FRESH_MS => known,
@@ -50,7 +50,7 @@ pub(crate) async fn current(env: &Env, config: &Rc<Config>, context: &Context) -
         // Requests that arrive meanwhile wait as well: the asking is noted when it is over.
         _ => {
             within(DEADLINE_MS, ask(env, config)).await;
-            let now_ms = Date::now().as_millis();
+            let now_ms = platform::now_ms();
             KNOWN.with_borrow_mut(|known| {
                 known.asked_ms = now_ms;
                 Rc::clone(&known.switch)

@@ -8,12 +8,14 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
-use oncegate_core::header;
 use oncegate_core::metrics::{Decision, Metrics, ShardCall};
-use worker::{Context, Date, Delay, Env, Response, Result};
+use worker::{Context, Delay, Env};
 
+use crate::answer::DISPATCHED;
 use crate::config::Config;
 use crate::desk::message::{Event, Tallied, ToDesk};
+use crate::platform::now_ms;
+use crate::wire::Response;
 use crate::{desk, log};
 
 const USUAL_PAUSE_MS: u64 = 10_000;
@@ -77,30 +79,23 @@ impl Tally {
 }
 
 /// Counts what a request of a protected route was answered.
-pub(crate) fn decided(route: &str, mode: &str, response: &Response, began_ms: u64) -> Result<()> {
-    let headers = response.headers();
-    let operation = headers.get(header::OPERATION)?;
-    let state = headers.get(header::IDEMPOTENCY_STATUS)?;
-    let decision = headers.get(header::DECISION)?.unwrap_or_else(|| {
-        let decision = if operation.is_some() {
-            "dispatched"
-        } else {
-            "passed"
-        };
-        decision.to_owned()
-    });
-    let at_ms = Date::now().as_millis();
+pub(crate) fn decided(route: &str, mode: &str, response: &Response, began_ms: u64) {
+    let marks = response.marks();
+    let unsaid = match marks.operation {
+        Some(_) => DISPATCHED,
+        None => "passed",
+    };
+    let at_ms = now_ms();
     add(Event {
         at_ms,
         route: route.to_owned(),
         mode: mode.to_owned(),
-        decision,
-        state,
-        operation,
+        decision: marks.decision.as_deref().unwrap_or(unsaid).to_owned(),
+        state: marks.state.clone(),
+        operation: marks.operation.clone(),
         status: response.status_code(),
         took_ms: at_ms.saturating_sub(began_ms),
     });
-    Ok(())
 }
 
 /// Counts what would have been decided about a request that has passed, and logs it.
@@ -159,7 +154,7 @@ pub(crate) async fn tell_when_due(env: &Env, config: &Config) {
 }
 
 fn promise() -> Option<u64> {
-    let now_ms = Date::now().as_millis();
+    let now_ms = now_ms();
     TALLY.with_borrow_mut(|tally| tally.promise(now_ms))
 }
 
@@ -172,7 +167,7 @@ async fn tell_after(wait_ms: u64, env: &Env, config: &Config) {
 
 /// Tells the Desk now.
 pub(crate) async fn tell(env: &Env, config: &Config) {
-    let now_ms = Date::now().as_millis();
+    let now_ms = now_ms();
     let Some(tallied) = TALLY.with_borrow_mut(|tally| tally.take(now_ms)) else {
         return;
     };

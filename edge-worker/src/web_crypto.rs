@@ -4,13 +4,12 @@
 
 use js_sys::{ArrayBuffer, Object, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
-use worker::Result;
+use worker::{Error, Result};
+
+use crate::platform;
 
 #[wasm_bindgen]
 extern "C" {
-    #[wasm_bindgen(catch, js_namespace = crypto, js_name = getRandomValues)]
-    fn fill(bytes: &Uint8Array) -> std::result::Result<JsValue, JsValue>;
-
     #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"])]
     pub(crate) fn digest(
         algorithm: &str,
@@ -51,9 +50,7 @@ extern "C" {
 
 /// Bytes that nobody can foretell.
 pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N]> {
-    let mut bytes = [0; N];
-    let drawn = Uint8Array::new_from_slice(&bytes);
-    fill(&drawn)?;
-    drawn.copy_to(&mut bytes);
-    Ok(bytes)
+    let drawn = platform::random(N as u32);
+    let drawn = drawn.try_into();
+    drawn.map_err(|_| Error::from("other bytes than were asked for"))
 }

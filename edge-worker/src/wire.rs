@@ -1,77 +1,226 @@
-//! Requests as the gate makes them, to the origin and between its own parts.
+//! Requests and answers as they travel: from the client, to the origin, and between the gate's own parts.
 //!
 //! Invariant: what is answered comes back as it was sent. The platform's defaults would follow a
-//! redirect, sending the request once more, and would undo and redo content codings on the way.
+//! redirect, sending the request once more, and would undo and redo content codings on the way. An
+//! answer is passed on as the object that it came as, and not taken apart.
+
+use std::cell::OnceCell;
 
 use js_sys::futures::JsFuture;
-use js_sys::{Promise, Reflect};
+use oncegate_core::header;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
-use worker::{
-    EncodeBody, Headers, Method, Request, RequestInit, RequestRedirect, Response, Result,
-};
+use worker::{EncodeBody, Error, Result};
 
-#[wasm_bindgen]
-extern "C" {
-    /// A binding that can be called: another Worker, or an object.
-    pub(crate) type Service;
+use crate::courier::SUPERSEDED;
+use crate::fields::Fields;
+use crate::platform::{self, Service};
+use crate::sealing::SEALED;
 
-    #[wasm_bindgen(method, catch, js_name = fetch)]
-    fn call(
-        this: &Service,
-        request: &web_sys::Request,
-        init: &web_sys::RequestInit,
-    ) -> std::result::Result<Promise, JsValue>;
-
-    #[wasm_bindgen(catch, js_name = fetch)]
-    fn fetch_url(
-        request: &web_sys::Request,
-        init: &web_sys::RequestInit,
-    ) -> std::result::Result<Promise, JsValue>;
+/// A request that has arrived, with what is read off it once.
+pub(crate) struct Incoming {
+    pub(crate) request: web_sys::Request,
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) fields: Fields,
 }
 
-/// Makes a request with this body: a stream, or bytes.
-pub(crate) fn request(
-    url: &str,
-    method: Method,
-    headers: Headers,
-    body: Option<JsValue>,
-) -> Result<Request> {
-    let mut init = RequestInit::new();
-    init.with_method(method)
-        .with_headers(headers)
-        .with_body(body)
-        .with_redirect(RequestRedirect::Manual);
-    Request::new_with_init(url, &init)
+impl Incoming {
+    pub(crate) fn read(request: web_sys::Request) -> Result<Self> {
+        let head = platform::head(&request)?;
+        let mut lines = head.splitn(3, '\n');
+        let mut next = || lines.next().unwrap_or_default();
+        Ok(Self {
+            method: next().to_owned(),
+            url: next().to_owned(),
+            fields: Fields::read(next())?,
+            request,
+        })
+    }
+}
+
+/// A request that the gate makes. It can be sent more than once, unless its body is a stream.
+pub(crate) struct Call {
+    url: String,
+    method: String,
+    headers: JsValue,
+    body: JsValue,
+}
+
+impl Call {
+    /// With this body: a stream, bytes, or text.
+    pub(crate) fn new(
+        url: impl Into<String>,
+        method: impl Into<String>,
+        fields: &Fields,
+        body: Option<JsValue>,
+    ) -> Result<Self> {
+        Ok(Self {
+            url: url.into(),
+            method: method.into(),
+            headers: fields.written()?.into(),
+            body: body.unwrap_or_default(),
+        })
+    }
+
+    fn send(&self, service: Option<&Service>) -> js_sys::Promise {
+        platform::send(service, &self.url, &self.method, &self.headers, &self.body)
+    }
 }
 
 /// Sends a request to the server that its URL names.
-pub(crate) async fn fetch(request: &Request) -> Result<Response> {
-    answered(fetch_url(request.inner(), &as_sent()?)?).await
+pub(crate) async fn fetch(call: &Call) -> Result<Response> {
+    Ok(Response::received(JsFuture::from(call.send(None)).await?))
 }
 
 /// Sends a request to a binding.
-pub(crate) async fn call(service: Service, request: &Request) -> Result<Response> {
-    answered(service.call(request.inner(), &as_sent()?)?).await
+pub(crate) async fn call(service: &Service, call: &Call) -> Result<Response> {
+    let sent = call.send(Some(service));
+    Ok(Response::received(JsFuture::from(sent).await?))
 }
 
-/// Leaves the answer's content coding alone. Said with the call: in a request the platform does not
-/// heed it.
-fn as_sent() -> Result<web_sys::RequestInit> {
-    let init = web_sys::RequestInit::new();
-    Reflect::set(&init, &"encodeResponseBody".into(), &"manual".into())?;
-    Ok(init)
-}
-
-/// The first status of an answer. What is below announces one, or switches protocols, which nobody has
-/// asked for; the platform panics when such a response is touched, and takes the isolate with it.
-const FIRST_STATUS: u16 = 200;
-
-/// The answer, which is not to be coded once more when it is passed on.
-async fn answered(promise: Promise) -> Result<Response> {
-    let response: web_sys::Response = JsFuture::from(promise).await?.dyn_into()?;
-    let status = response.status();
-    if status < FIRST_STATUS {
-        return Err(format!("status {status} is no answer").into());
+/// The same, waited for at most `limit_ms`; `None` if it takes longer.
+pub(crate) async fn call_within(
+    limit_ms: u64,
+    service: &Service,
+    call: &Call,
+) -> Option<Result<Response>> {
+    let within = platform::within(limit_ms as f64, &call.send(Some(service)));
+    match JsFuture::from(within).await {
+        Ok(nothing) if nothing.is_undefined() => None,
+        Ok(response) => Some(Ok(Response::received(response))),
+        Err(error) => Some(Err(error.into())),
     }
-    Ok(Response::from(response).with_encode_body(EncodeBody::Manual))
+}
+
+/// An answer as the platform has it.
+#[derive(Debug)]
+pub(crate) struct Response {
+    inner: web_sys::Response,
+    marks: OnceCell<Marks>,
+}
+
+/// What an answer says of its operation.
+#[derive(Debug)]
+pub(crate) struct Marks {
+    status: u16,
+    pub(crate) operation: Option<String>,
+    pub(crate) state: Option<String>,
+    pub(crate) decision: Option<String>,
+    pub(crate) sealed: Option<String>,
+    pub(crate) superseded: Option<String>,
+}
+
+const MARKS: [&str; 5] = [
+    header::OPERATION,
+    header::IDEMPOTENCY_STATUS,
+    header::DECISION,
+    SEALED,
+    SUPERSEDED,
+];
+
+impl Marks {
+    fn new<'a>(status: u16, values: impl IntoIterator<Item = Option<&'a str>>) -> Self {
+        let mut values = values.into_iter();
+        let mut next = || {
+            let value = values.next().flatten().filter(|value| !value.is_empty());
+            value.map(str::to_owned)
+        };
+        Self {
+            status,
+            operation: next(),
+            state: next(),
+            decision: next(),
+            sealed: next(),
+            superseded: next(),
+        }
+    }
+
+    fn read(response: &web_sys::Response) -> Self {
+        let text = platform::marks(response, &MARKS.join("\n"));
+        let mut lines = text.split('\n');
+        let status = lines.next().and_then(|status| status.parse().ok());
+        Self::new(status.unwrap_or_default(), lines.map(Some))
+    }
+}
+
+impl Response {
+    /// An answer with this body: a stream, or bytes. It is coded as its header says already.
+    pub(crate) fn new(status: u16, fields: &Fields, body: Option<&JsValue>) -> Result<Self> {
+        let inner = platform::respond(status, &fields.written()?, body.unwrap_or(&JsValue::NULL))?;
+        let marks = Marks::new(status, MARKS.map(|name| fields.get(name)));
+        Ok(Self {
+            inner,
+            marks: marks.into(),
+        })
+    }
+
+    /// An answer of one part of the gate to another.
+    pub(crate) fn json(value: &impl Serialize) -> Result<Self> {
+        let body = serde_json::to_string(value)?.into();
+        Self::new(200, &Fields::default(), Some(&body))
+    }
+
+    fn received(response: JsValue) -> Self {
+        Self {
+            inner: response.unchecked_into(),
+            marks: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn inner(&self) -> &web_sys::Response {
+        &self.inner
+    }
+
+    pub(crate) fn into_inner(self) -> web_sys::Response {
+        self.inner
+    }
+
+    pub(crate) fn status_code(&self) -> u16 {
+        self.marks().status
+    }
+
+    pub(crate) fn marks(&self) -> &Marks {
+        self.marks.get_or_init(|| Marks::read(&self.inner))
+    }
+
+    /// Every header field.
+    pub(crate) fn fields(&self) -> Result<Fields> {
+        Fields::read(&platform::fields(&self.inner))
+    }
+
+    /// The same answer with some fields set, and others added to those of their names.
+    pub(crate) fn changed(&self, set: &Fields, added: &Fields) -> Result<Self> {
+        let changed = platform::changed(&self.inner, &set.written()?, &added.written()?)?;
+        Ok(Self::received(changed.into()))
+    }
+
+    /// Reads what one part of the gate has answered to another.
+    pub(crate) async fn read<T: DeserializeOwned>(self) -> Result<T> {
+        let text = JsFuture::from(self.inner.text()?).await?;
+        let text = text.as_string();
+        let text = text.ok_or_else(|| Error::from("an answer that is no text"))?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Lets go of an answer that nobody wants: whoever writes its body need not wait for a reader.
+    pub(crate) fn discard(self) {
+        if let Some(body) = self.inner.body() {
+            // Whether the writer hears of it changes nothing.
+            let _ = body.cancel();
+        }
+    }
+}
+
+impl From<worker::Response> for Response {
+    fn from(response: worker::Response) -> Self {
+        Self::received(web_sys::Response::from(response).into())
+    }
+}
+
+impl From<Response> for worker::Response {
+    fn from(response: Response) -> Self {
+        Self::from(response.inner).with_encode_body(EncodeBody::Manual)
+    }
 }

@@ -7,7 +7,7 @@ use js_sys::ArrayBuffer;
 use oncegate_core::header;
 use oncegate_core::policy::HARD_TIMEOUT_MS;
 use oncegate_core::signature::Claims;
-use worker::{Date, Env, Error, Headers, Request, Response, Result};
+use worker::{Env, Error, Result};
 
 use super::keep::Keep;
 use super::passing::Passing;
@@ -16,8 +16,10 @@ use crate::body::{self, Chunks, Read};
 use crate::config::Config;
 use crate::fields::Fields;
 use crate::message::{self, Dispatch};
+use crate::platform::now_ms;
 use crate::shards::within;
-use crate::{log, origins, sealing, wire};
+use crate::wire::{Call, Incoming, Response};
+use crate::{log, origins, sealing};
 
 /// What the origin has answered.
 pub(super) struct Received {
@@ -48,21 +50,21 @@ pub(super) enum Lost {
 
 /// Sends the request to the origin, with what the gate has to say about it.
 pub(super) async fn send(
-    request: &Request,
+    incoming: &Incoming,
     dispatch: &Dispatch,
     env: &Env,
     config: &Config,
 ) -> std::result::Result<Received, Lost> {
     let keep = Keep::of(config, dispatch);
     let call = async {
-        let body = sealing::open_request(request, &dispatch.operation, config).await?;
-        let headers = origin_headers(request, dispatch, config)?;
+        let body = sealing::open_request(incoming, &dispatch.operation, config).await?;
+        let fields = origin_fields(incoming, dispatch, config);
         let origin = config.origin_of(&dispatch.terms);
         let origin = origin.ok_or_else(|| Error::from("its route is no more"))?;
         let url = origins::url(origin, &dispatch.path_and_query);
         let body = (body.byte_length() > 0).then(|| body.into());
-        let request = wire::request(&url, request.method(), headers, body)?;
-        receive(origins::send(env, origin, &request).await?, keep).await
+        let call = Call::new(url, &incoming.method, &fields, body)?;
+        receive(origins::send(env, origin, &call).await?, keep).await
     };
     match within(HARD_TIMEOUT_MS, call).await {
         Some(Ok(received)) => Ok(received),
@@ -78,11 +80,11 @@ pub(super) async fn send(
 async fn receive(response: Response, keep: Keep) -> Result<Received> {
     let head = Head {
         status: response.status_code(),
-        fields: Fields::of(response.headers())?,
+        fields: response.fields()?,
     };
     let body = if head.status > body::LAST_STATUS || body::is_bodiless(head.status) {
         // What cannot be given to a client is not kept for one.
-        body::discard_answer(&response);
+        response.discard();
         Body::Whole(ArrayBuffer::new(0))
     } else {
         read(response, &head.fields, &keep).await?
@@ -95,14 +97,15 @@ async fn receive(response: Response, keep: Keep) -> Result<Received> {
 async fn read(response: Response, fields: &Fields, keep: &Keep) -> Result<Body> {
     let length = fields.get("content-length");
     let length = length.and_then(|length| length.parse::<u64>().ok());
-    let response = web_sys::Response::from(response);
     let is_endless = keep.stream || is_event_stream(fields);
-    match (response.body(), length) {
+    match (response.inner().body(), length) {
         (None, _) => Ok(Body::Whole(ArrayBuffer::new(0))),
         (Some(stream), _) if is_endless || length > Some(keep.max_bytes) => {
             Ok(Body::Passing(Passing::new(Chunks::of(&stream), length)))
         }
-        (Some(_), Some(_)) => body::whole_response(&response).await.map(Body::Whole),
+        (Some(_), Some(_)) => body::whole_response(response.inner())
+            .await
+            .map(Body::Whole),
         (Some(stream), None) => {
             let mut chunks = Chunks::of(&stream);
             Ok(match chunks.up_to(keep.max_bytes).await? {
@@ -121,13 +124,12 @@ fn is_event_stream(fields: &Fields) -> bool {
 }
 
 /// Rule K6: what the origin is told, and the signature over it.
-fn origin_headers(request: &Request, dispatch: &Dispatch, config: &Config) -> Result<Headers> {
-    let mut fields = Fields::of(request.headers())?;
+fn origin_fields(incoming: &Incoming, dispatch: &Dispatch, config: &Config) -> Fields {
+    let mut fields = incoming.fields.clone();
     message::remove(&mut fields);
     fields.remove(sealing::SEALED);
-    let method = request.method();
     let claims = Claims {
-        method: method.as_ref(),
+        method: &incoming.method,
         path_and_query: &dispatch.path_and_query,
         key: &dispatch.key,
         attempt: &dispatch.attempt.to_string(),
@@ -140,9 +142,7 @@ fn origin_headers(request: &Request, dispatch: &Dispatch, config: &Config) -> Re
     fields.set(header::OPERATION, claims.operation);
     fields.set(header::KEY_KIND, claims.key_kind);
     fields.set(header::FINGERPRINT, claims.fingerprint);
-    let signature = config
-        .signing_secrets
-        .sign(Date::now().as_millis(), &claims);
+    let signature = config.signing_secrets.sign(now_ms(), &claims);
     fields.set(header::SIGNATURE, signature);
-    fields.to_headers()
+    fields
 }

@@ -1,13 +1,14 @@
 //! The errand of a cancellation.
 
 use oncegate_core::principal::Principal;
-use worker::{Env, Request, Response, ResponseBuilder, Result};
+use worker::{Env, ResponseBuilder, Result};
 
 use super::call::send;
 use super::report::report;
 use super::tell::tell;
 use crate::config::Config;
 use crate::message::{Dispatch, Heard, ToShard};
+use crate::wire::{Incoming, Response};
 
 /// Who wants a key to be cancelled, and since when.
 pub(super) struct Asker {
@@ -18,13 +19,13 @@ pub(super) struct Asker {
 /// Has the ledger cancel the key, and tells the shard what it said. Whatever fails on the way, the
 /// shard looks at its record afterwards.
 pub(super) async fn ask(
-    request: Request,
+    incoming: &Incoming,
     dispatch: &Dispatch,
     asker: Asker,
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
-    if let Ok(received) = send(&request, dispatch, env, config).await {
+    if let Ok(received) = send(incoming, dispatch, env, config).await {
         let heard = report(&received, |reply| {
             ToShard::Hear(Heard {
                 operation: dispatch.operation.clone(),
@@ -39,5 +40,5 @@ pub(super) async fn ask(
         .await?;
         tell(env, config, dispatch, &heard).await?;
     }
-    Ok(ResponseBuilder::new().empty())
+    Ok(ResponseBuilder::new().empty().into())
 }

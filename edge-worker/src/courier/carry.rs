@@ -3,7 +3,7 @@
 use oncegate_core::outcome::Status;
 use oncegate_core::policy::HARD_TIMEOUT_MS;
 use oncegate_core::problem::{Code, Problem};
-use worker::{Date, Env, Request, Response, ResponseBuilder, Result};
+use worker::{Env, Result};
 
 use super::SUPERSEDED;
 use super::call::{Body, Head, Lost, Received, send};
@@ -12,8 +12,11 @@ use super::report::{reply, report};
 use super::tell::{line, tell};
 use crate::answer::{self, Mark};
 use crate::config::Config;
+use crate::fields::Fields;
 use crate::message::{Begun, Completed, Completion, Dispatch, Reply, ToShard};
+use crate::platform::now_ms;
 use crate::shards::{ShardRequest, within};
+use crate::wire::{Incoming, Response};
 use crate::{body, headers, log, tally};
 
 /// What an attempt has brought.
@@ -33,12 +36,12 @@ pub(super) struct Rest {
 }
 
 pub(super) async fn attempt(
-    request: Request,
+    incoming: &Incoming,
     dispatch: &Dispatch,
     env: &Env,
     config: &Config,
 ) -> Result<Carried> {
-    match send(&request, dispatch, env, config).await {
+    match send(incoming, dispatch, env, config).await {
         Ok(Received {
             head,
             body: Body::Passing(passing),
@@ -64,10 +67,10 @@ async fn bring(
         Ok(received) => report(received, |reply| complete(dispatch, reply)).await?,
         Err(_) => ShardRequest::message(&complete(dispatch, Reply::Lost))?,
     };
-    let Some(mut told) = tell(env, config, dispatch, &completion).await? else {
+    let Some(told) = tell(env, config, dispatch, &completion).await? else {
         return unavailable();
     };
-    let completed: Completed = told.json().await?;
+    let completed: Completed = told.read().await?;
     tally::rows_written(completed.rows_written);
     if completed.superseded {
         return superseded();
@@ -75,7 +78,7 @@ async fn bring(
     let mark = Mark::new(&dispatch.operation, &dispatch.terms);
     match received {
         Ok(Received { head, .. }) if head.status > body::LAST_STATUS => {
-            mark.impassable(Date::now().as_millis(), &completed.view)
+            Ok(mark.impassable(now_ms(), &completed.view)?.into())
         }
         Ok(Received {
             head,
@@ -84,7 +87,7 @@ async fn bring(
         }) => {
             let mut fields = headers::towards_client(&head.fields);
             mark.put(&mut fields, completed.view.state.status());
-            body::response(head.status, &fields.to_headers()?, Some(&bytes))
+            body::response(head.status, &fields, Some(&bytes))
         }
         lost => {
             let status = if matches!(lost, Err(Lost::TimedOut)) {
@@ -92,7 +95,7 @@ async fn bring(
             } else {
                 502
             };
-            mark.lost(Date::now().as_millis(), status, &completed.view)
+            Ok(mark.lost(now_ms(), status, &completed.view)?.into())
         }
     }
 }
@@ -108,10 +111,10 @@ async fn begin(
 ) -> Result<Carried> {
     let begin = ToShard::Begin(completion(dispatch, reply.clone()));
     let told = tell(env, config, dispatch, &ShardRequest::message(&begin)?).await?;
-    let Some(mut told) = told else {
+    let Some(told) = told else {
         return unavailable().map(Carried::whole);
     };
-    let begun: Begun = told.json().await?;
+    let begun: Begun = told.read().await?;
     let (response, client) = if begun.superseded {
         (superseded()?, Client::NONE)
     } else {
@@ -119,10 +122,7 @@ async fn begin(
         let status = Status::parse(&begun.status).unwrap_or(Status::Unknown);
         Mark::new(&dispatch.operation, &dispatch.terms).put(&mut fields, status);
         let (stream, client) = passing.open()?;
-        (
-            body::streamed(head.status, &fields.to_headers()?, &stream)?,
-            client,
-        )
+        (Response::new(head.status, &fields, Some(&stream))?, client)
     };
     let rest = Rest {
         passing,
@@ -153,8 +153,8 @@ pub(super) async fn finish(
         None => Reply::Lost,
     };
     let completion = ShardRequest::message(&complete(dispatch, reply))?;
-    if let Some(mut told) = tell(env, config, dispatch, &completion).await? {
-        let completed: Completed = told.json().await?;
+    if let Some(told) = tell(env, config, dispatch, &completion).await? {
+        let completed: Completed = told.read().await?;
         tally::rows_written(completed.rows_written);
     }
     Ok(())
@@ -182,11 +182,11 @@ fn completion(dispatch: &Dispatch, reply: Reply) -> Completion {
 }
 
 fn superseded() -> Result<Response> {
-    Ok(ResponseBuilder::new()
-        .with_header(SUPERSEDED, "true")?
-        .empty())
+    let mut fields = Fields::default();
+    fields.set(SUPERSEDED, "true");
+    Response::new(200, &fields, None)
 }
 
 fn unavailable() -> Result<Response> {
-    answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))
+    Ok(answer::problem(&Problem::new(Code::GateUnavailable).retry_after(1_000))?.into())
 }

@@ -23,12 +23,13 @@ mod report;
 mod tell;
 
 use futures_channel::oneshot;
-use worker::{Env, Request, Response, Result};
+use worker::{Env, Result};
 
 use self::carry::Carried;
 use crate::config::Config;
+use crate::log;
 use crate::message::{Dispatch, Errand};
-use crate::{body, log};
+use crate::wire::{Incoming, Response};
 
 /// Set on the answer to a shard if the record's answer counts and not this one.
 pub(crate) const SUPERSEDED: &str = "oncegate-superseded";
@@ -36,19 +37,19 @@ pub(crate) const SUPERSEDED: &str = "oncegate-superseded";
 /// Runs an errand. The answer goes to `asker` as soon as there is one; an answer that is passed on has
 /// more to come then.
 pub(crate) async fn run(
-    request: Request,
+    incoming: Incoming,
     dispatch: Dispatch,
     env: &Env,
     config: &Config,
     asker: oneshot::Sender<Result<Response>>,
 ) {
-    let (response, rest) = match errand(request, &dispatch, env, config).await {
+    let (response, rest) = match errand(incoming, &dispatch, env, config).await {
         Ok(carried) => (Ok(carried.response), carried.rest),
         Err(error) => (Err(error), None),
     };
     // The shard may be gone; the record has the answer.
     if let Err(Ok(unwanted)) = asker.send(response) {
-        body::discard_answer(&unwanted);
+        unwanted.discard();
     }
     if let Some(rest) = rest
         && let Err(error) = carry::finish(rest, &dispatch, env, config).await
@@ -59,13 +60,13 @@ pub(crate) async fn run(
 }
 
 async fn errand(
-    request: Request,
+    incoming: Incoming,
     dispatch: &Dispatch,
     env: &Env,
     config: &Config,
 ) -> Result<Carried> {
     match dispatch.errand {
-        Errand::Attempt => carry::attempt(request, dispatch, env, config).await,
+        Errand::Attempt => carry::attempt(&incoming, dispatch, env, config).await,
         Errand::Cancel {
             principal,
             asked_ms,
@@ -74,11 +75,11 @@ async fn errand(
                 principal,
                 asked_ms,
             };
-            let answer = cancel::ask(request, dispatch, asker, env, config).await;
+            let answer = cancel::ask(&incoming, dispatch, asker, env, config).await;
             answer.map(Carried::whole)
         }
         Errand::Probe { asked_ms } => {
-            let answer = probe::ask(request, dispatch, asked_ms, env, config).await;
+            let answer = probe::ask(&incoming, dispatch, asked_ms, env, config).await;
             answer.map(Carried::whole)
         }
     }

@@ -1,23 +1,24 @@
 //! The errand of a question: what became of a key?
 
-use worker::{Env, Request, Response, ResponseBuilder, Result};
+use worker::{Env, ResponseBuilder, Result};
 
 use super::call::send;
 use super::report::report;
 use super::tell::tell;
 use crate::config::Config;
 use crate::message::{Dispatch, Probed, ToShard};
+use crate::wire::{Incoming, Response};
 
 /// Asks the origin, and tells the shard what it said. Without an answer nothing is told: the shard asks
 /// again.
 pub(super) async fn ask(
-    request: Request,
+    incoming: &Incoming,
     dispatch: &Dispatch,
     asked_ms: u64,
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
-    if let Ok(received) = send(&request, dispatch, env, config).await {
+    if let Ok(received) = send(incoming, dispatch, env, config).await {
         let probed = report(&received, |reply| {
             ToShard::Probed(Probed {
                 operation: dispatch.operation.clone(),
@@ -29,5 +30,5 @@ pub(super) async fn ask(
         .await?;
         tell(env, config, dispatch, &probed).await?;
     }
-    Ok(ResponseBuilder::new().empty())
+    Ok(ResponseBuilder::new().empty().into())
 }

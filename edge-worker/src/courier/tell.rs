@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use oncegate_core::identity::Identity;
 use oncegate_core::policy::{HARD_TIMEOUT_MS, STORE_DEADLINE_MS};
-use worker::{Date, Delay, Env, Error, Response, Result};
+use worker::{Delay, Env, Error, Result};
 
 use crate::config::Config;
 use crate::log::{self, Line};
 use crate::message::Dispatch;
-use crate::shards::{self, ShardRequest, within};
-use crate::wire;
+use crate::platform::now_ms;
+use crate::shards::{self, ShardRequest};
+use crate::wire::{self, Response};
 
 /// The pauses before the shard is told again, in milliseconds; the last one is repeated as long as a
 /// reply is worth telling. A shard that is being replaced is back within seconds, one that is
@@ -26,16 +27,13 @@ pub(super) async fn tell(
 ) -> Result<Option<Response>> {
     let operation = Identity::parse(&dispatch.operation)
         .ok_or_else(|| Error::from("a dispatch without an operation"))?;
-    let began_ms = Date::now().as_millis();
+    let call = message.build()?;
+    let began_ms = now_ms();
     let mut pauses = TELL_AGAIN_MS.iter();
     let mut pause_ms = 0;
-    while Date::now().as_millis() - began_ms < HARD_TIMEOUT_MS {
+    while now_ms() - began_ms < HARD_TIMEOUT_MS {
         let stub = shards::stub(env, config, &operation)?;
-        let told = within(
-            STORE_DEADLINE_MS,
-            wire::call(stub.into_rpc(), &message.build()?),
-        )
-        .await;
+        let told = wire::call_within(STORE_DEADLINE_MS, &stub, &call).await;
         shards::count(&operation, &told, |response| response.status_code() == 200);
         match told {
             Some(Ok(response)) if response.status_code() == 200 => return Ok(Some(response)),

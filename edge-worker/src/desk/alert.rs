@@ -6,13 +6,15 @@
 use oncegate_core::alert::Alerts;
 use oncegate_core::header;
 use serde::Serialize;
-use worker::{Date, Headers, Method, Response, Result};
+use worker::{Date, Result};
 
 use super::message::{Listed, Troubled};
 use super::object::Desk;
 use crate::config::Config;
+use crate::fields::Fields;
+use crate::log;
 use crate::shards::within;
-use crate::{log, wire};
+use crate::wire::{self, Call, Response};
 
 /// The name of the note with what became of the alerts.
 const ALERTS: &str = "alerts";
@@ -95,12 +97,12 @@ async fn send(config: &Config, alert: &Alert) -> Result<bool> {
         return Ok(false);
     };
     let body = serde_json::to_string(alert)?;
-    let headers = Headers::new();
-    headers.set("content-type", "application/json")?;
+    let mut fields = Fields::default();
+    fields.set("content-type", "application/json");
     let signature = config.signing_secrets.sign_alert(alert.at_ms, &body);
-    headers.set(header::ALERT_SIGNATURE, &signature)?;
-    let request = wire::request(&alerts.webhook, Method::Post, headers, Some(body.into()))?;
-    let answered = within(DEADLINE_MS, wire::fetch(&request)).await;
+    fields.set(header::ALERT_SIGNATURE, signature);
+    let call = Call::new(&alerts.webhook, "POST", &fields, Some(body.into()))?;
+    let answered = within(DEADLINE_MS, wire::fetch(&call)).await;
     let fault = match answered {
         Some(Ok(response)) if is_success(&response) => return Ok(true),
         Some(Ok(response)) => format!("status {}", response.status_code()),

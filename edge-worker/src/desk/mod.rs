@@ -10,11 +10,14 @@ pub(crate) mod message;
 mod object;
 mod store;
 
-use worker::{Env, Error, Method, Request, RequestInit, Response, Result, Stub};
+use worker::{Env, Error, Response, Result};
 
 use crate::config::Config;
+use crate::fields::Fields;
 use crate::message::written;
-use crate::shards::{object, within};
+use crate::platform::Service;
+use crate::shards::object;
+use crate::wire::{self, Call};
 use message::ToDesk;
 
 /// How long the Desk is waited for, in milliseconds.
@@ -22,13 +25,10 @@ const DEADLINE_MS: u64 = 5_000;
 
 /// Says something to the Desk and gives its answer. An error means that it may not have heard.
 pub(crate) async fn tell(env: &Env, config: &Config, message: &ToDesk) -> Result<Response> {
-    let mut init = RequestInit::new();
-    init.with_method(Method::Post)
-        .with_body(Some(written(message)?.into()));
-    let request = Request::new_with_init("https://desk/", &init)?;
-    let stub = stub(env, config)?;
-    match within(DEADLINE_MS, stub.fetch_with_request(request)).await {
-        Some(Ok(response)) if response.status_code() == 200 => Ok(response),
+    let body = written(message)?.into();
+    let call = Call::new("https://desk/", "POST", &Fields::default(), Some(body))?;
+    match wire::call_within(DEADLINE_MS, &desk(env, config)?, &call).await {
+        Some(Ok(response)) if response.status_code() == 200 => Ok(response.into()),
         Some(Ok(response)) => Err(Error::from(format!(
             "the desk answered with status {}",
             response.status_code()
@@ -41,6 +41,6 @@ pub(crate) async fn tell(env: &Env, config: &Config, message: &ToDesk) -> Result
 }
 
 /// One object for the whole gate.
-fn stub(env: &Env, config: &Config) -> Result<Stub> {
+fn desk(env: &Env, config: &Config) -> Result<Service> {
     object(env, config, "DESK", "desk")
 }

@@ -8,13 +8,12 @@ use std::rc::Rc;
 
 use oncegate_core::jwt::{Jwk, JwkSet, Unverified};
 use oncegate_core::problem::{Code, Problem};
-use worker::{Date, Fetch, Headers, Method, Response};
+use worker::{Date, Fetch, Request, RequestInit, RequestRedirect, Response};
 
 use super::not_believed;
 use crate::log;
 use crate::refusal::Refusal;
 use crate::shards::within;
-use crate::wire;
 
 /// How long the issuer is waited for, in milliseconds.
 const DEADLINE_MS: u64 = 5_000;
@@ -101,7 +100,9 @@ async fn refresh(url: &str, now_ms: u64) -> Option<Rc<JwkSet>> {
 
 async fn ask(url: &str) -> Result<JwkSet, String> {
     // A redirect is not followed: it could lead to where the keys can be changed on their way.
-    let request = wire::request(url, Method::Get, Headers::new(), None);
+    let mut init = RequestInit::new();
+    init.with_redirect(RequestRedirect::Manual);
+    let request = Request::new_with_init(url, &init);
     let request = request.map_err(|error| error.to_string())?;
     let answer = Fetch::Request(request).send().await;
     let mut answer: Response = answer.map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use oncegate_core::operation::{Cancellation, Hearing, Operation, State};
 use oncegate_core::outcome::Outcome;
 use oncegate_core::problem::{Code, Problem};
 use oncegate_store::Written;
-use worker::{Date, Fetcher, Request, Response, ResponseBuilder, Result};
+use worker::{Date, Response, ResponseBuilder, Result};
 
 use super::Inner;
 use super::row::Found;
@@ -15,9 +15,10 @@ use crate::answer::{self, Answer, Mark};
 use crate::errand;
 use crate::log;
 use crate::message::{Cancel, Heard, Reply};
+use crate::platform::Service;
 use crate::shards::within;
 use crate::waiters::News;
-use crate::wire;
+use crate::wire::{self, Call};
 
 impl Inner {
     /// Makes a key dead, unless it is too late; says what became of it.
@@ -51,10 +52,10 @@ impl Inner {
 
     /// Sends a courier to the ledger and waits for it. Answered, lost or late: what counts is in the
     /// record.
-    async fn ask_ledger(&self, courier: Fetcher, call: Request, limit_ms: u64) {
+    async fn ask_ledger(&self, courier: Service, call: Call, limit_ms: u64) {
         let (sender, receiver) = oneshot::channel();
         self.state.wait_until(async move {
-            if let Err(error) = wire::call(courier.into_rpc(), &call).await {
+            if let Err(error) = wire::call(&courier, &call).await {
                 log::warn("courier_of_cancellation_lost")
                     .detail(error)
                     .write();

@@ -7,19 +7,21 @@ use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Admission, Operation, Turn};
 use oncegate_core::problem::{Code, Problem};
 use oncegate_store::Written;
-use worker::{Date, Error, Request, Response, Result};
+use worker::{Error, Result};
 
 use super::Inner;
 use super::dispatch::Attempt;
 use super::request::Sendable;
 use super::row::{Found, Row};
-use crate::answer::{self, Answer, DISPATCHED, Mark, WAITED};
+use crate::answer::{self, Answer, DISPATCHED, Mark, REPLAYED, WAITED};
 use crate::body;
 use crate::errand::{self, Body};
 use crate::jwt::Jwt;
 use crate::message::Claim;
+use crate::platform::now_ms;
 use crate::shards::within;
 use crate::waiters::{News, Room};
+use crate::wire::{Incoming, Response};
 
 /// Who is answered: the request whose attempt it is, or another one.
 #[derive(Clone, Copy)]
@@ -28,17 +30,35 @@ enum Asker {
     Waiter,
 }
 
+impl Asker {
+    /// How a request is decided that is answered from the record.
+    fn decision(self) -> &'static str {
+        match self {
+            Self::First => DISPATCHED,
+            Self::Waiter => REPLAYED,
+        }
+    }
+
+    /// An answer that is none from the record: a first request was dispatched all the same.
+    fn hears(self, answer: worker::Response) -> Result<Response> {
+        Ok(match self {
+            Self::First => answer::decided(answer, DISPATCHED)?.into(),
+            Self::Waiter => answer.into(),
+        })
+    }
+}
+
 impl Inner {
     pub(super) async fn claim(
         self: &Rc<Self>,
-        request: &Request,
+        request: web_sys::Request,
         claim: &Claim,
     ) -> Result<Response> {
-        let body = unread_or_read(request, claim).await?;
-        let now_ms = Date::now().as_millis();
+        let body = unread_or_read(&request, claim).await?;
+        let now_ms = now_ms();
         let found = match self.find_or_turn_away(now_ms, &claim.operation, &claim.scope)? {
             Ok(found) => found,
-            Err(problem) => return answer::turn_away(&problem, &claim.operation),
+            Err(problem) => return Ok(answer::turn_away(&problem, &claim.operation)?.into()),
         };
         let is_open = found
             .record
@@ -56,7 +76,7 @@ impl Inner {
             // What was claimed before goes on as if nothing were known of the origin.
             Admission::Dispatch(_) if claim.unreachable && !is_open => {
                 let problem = Problem::new(Code::OriginUnreachable).retry_after(1_000);
-                answer::turn_away(&problem, &claim.operation)
+                Ok(answer::turn_away(&problem, &claim.operation)?.into())
             }
             Admission::Dispatch(number) => {
                 let started = Started {
@@ -67,7 +87,7 @@ impl Inner {
                 let answer = self.start(now_ms, request, body, claim, started)?;
                 match within(claim.client_timeout_ms, answer).await {
                     Some(Ok(response)) => Ok(response),
-                    _ => answer::decided(self.record_answer(claim, Asker::First)?, DISPATCHED),
+                    _ => self.record_answer(claim, Asker::First),
                 }
             }
             Admission::Wait { lease_ends_ms } => {
@@ -90,7 +110,7 @@ impl Inner {
     fn start(
         self: &Rc<Self>,
         now_ms: u64,
-        request: &Request,
+        request: web_sys::Request,
         body: Body,
         claim: &Claim,
         started: Started,
@@ -103,12 +123,13 @@ impl Inner {
         let attempt = Attempt::new(row.operation, number, &record);
         // What can fail comes before the write: a row that says "dispatched" must be true.
         let (courier, config) = (self.courier()?, self.config()?);
+        let incoming = Incoming::read(request)?;
         // What an earlier configuration of the route has stored stays.
         let stores = attempt.finish && claim.terms.finish;
         let tokens = config.jwt.as_ref().map(Jwt::header);
-        let stored = stores.then(|| Sendable::new(request, claim, &body, tokens).stored());
+        let stored = stores.then(|| Sendable::new(&incoming, claim, &body, tokens).stored());
         let stored = stored.transpose()?;
-        let call = errand::attempt(request, body, claim, number, record.terms(), &config)?;
+        let call = errand::attempt(&incoming, body, claim, number, record.terms(), &config)?;
         let written = Written {
             answer: None,
             request: stored.as_ref(),
@@ -131,20 +152,20 @@ impl Inner {
             per_shard: self.config()?.limits.waiters,
         };
         let Some(news) = self.waiters.join(operation, claim.fingerprint, room) else {
-            return mark.problem(now_ms, Code::InProgress, &record.view(now_ms));
+            return Ok(mark
+                .problem(now_ms, Code::InProgress, &record.view(now_ms))?
+                .into());
         };
         let wait_ms = claim.wait_ms.min(lease_ends_ms.saturating_sub(now_ms));
         match within(wait_ms, news).await {
-            Some(Ok(News::Answer(_, answer, status))) => {
-                answer::decided(mark.again(&answer, status)?, WAITED)
-            }
+            Some(Ok(News::Answer(_, answer, status))) => mark.again(&answer, status, WAITED),
             _ => self.record_answer(claim, Asker::Waiter),
         }
     }
 
     /// The record's answer for a request that has waited. It never starts an attempt (rule I4).
     fn record_answer(&self, claim: &Claim, asker: Asker) -> Result<Response> {
-        let now_ms = Date::now().as_millis();
+        let now_ms = now_ms();
         let Found { record, answer, .. } = self.find(now_ms, &claim.operation)?;
         let record = record.ok_or_else(|| Error::from("an operation without a record"))?;
         let (_, admission) = Operation::arrive(
@@ -190,29 +211,29 @@ fn answer_from(now_ms: u64, claim: &Claim, told: Told<'_>, asker: Asker) -> Resu
         // What is on record may be another request's: of this one nothing is known.
         Admission::Dispatch(_) => {
             let unsent = view.of_unsent();
-            return mark.problem(now_ms, Code::OutcomeUnknown, &unsent);
+            return asker.hears(mark.problem(now_ms, Code::OutcomeUnknown, &unsent)?);
         }
         Admission::Replay => {
             let answer =
                 stored.ok_or_else(|| Error::from("a record without the answer it speaks of"))?;
-            return mark.again(answer, view.state.status());
+            return mark.again(answer, view.state.status(), asker.decision());
         }
         Admission::Turn(Turn::PrincipalMismatch) => {
             let problem = Problem::new(Code::PrincipalMismatch);
-            return answer::turn_away(&problem, &claim.operation);
+            return asker.hears(answer::turn_away(&problem, &claim.operation)?);
         }
         Admission::Turn(turn) => Code::from(turn),
         Admission::Wait { .. } => Code::InProgress,
     };
-    match (code, asker) {
-        (Code::OutcomeUnknown, Asker::First) => mark.lost(now_ms, 502, &view),
-        _ => mark.problem(now_ms, code, &view),
-    }
+    asker.hears(match (code, asker) {
+        (Code::OutcomeUnknown, Asker::First) => mark.lost(now_ms, 502, &view)?,
+        _ => mark.problem(now_ms, code, &view)?,
+    })
 }
 
 /// A request that the gate may have to send again is read to be stored, before anything is decided:
 /// from then on nothing is awaited.
-async fn unread_or_read(request: &Request, claim: &Claim) -> Result<Body> {
+async fn unread_or_read(request: &web_sys::Request, claim: &Claim) -> Result<Body> {
     if !Sendable::is_kept_whole(claim) {
         return Ok(Body::Unread);
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use oncegate_core::operation::{Settling, State};
 use oncegate_core::proof;
 use oncegate_store::Written;
-use worker::{Date, Error, Result};
+use worker::{Error, Result};
 
 use super::Inner;
 use super::row::Found;
@@ -13,6 +13,7 @@ use crate::answer::Answer;
 use crate::log;
 use crate::message::{Begun, Completed, Completion, Reply};
 use crate::pace;
+use crate::platform::now_ms;
 use crate::waiters::News;
 
 impl Inner {
@@ -22,7 +23,7 @@ impl Inner {
         completion: &Completion,
         answer: Option<Answer>,
     ) -> Result<Completed> {
-        let now_ms = Date::now().as_millis();
+        let now_ms = now_ms();
         let Found { row, record, .. } = self.find(now_ms, &completion.operation)?;
         let record = record.ok_or_else(|| Error::from("a completion without a record"))?;
         if completion.attempt == record.view(now_ms).attempts {
@@ -65,7 +66,7 @@ impl Inner {
 impl Inner {
     /// Takes the head of an answer that is passed on (rule P6).
     pub(super) fn begin(&self, head: &Completion) -> Result<Begun> {
-        let now_ms = Date::now().as_millis();
+        let now_ms = now_ms();
         let Found { row, record, .. } = self.find(now_ms, &head.operation)?;
         let record = record.ok_or_else(|| Error::from("an answer without a record"))?;
         let (record, streaming) = record.begin_streaming(now_ms, head.settling(false));

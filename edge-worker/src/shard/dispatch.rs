@@ -4,18 +4,16 @@ use std::fmt::Display;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
-use oncegate_core::header;
 use oncegate_core::identity::Identity;
 use oncegate_core::operation::Operation;
-use worker::{Date, Fetcher, Request, Response, Result};
+use worker::Result;
 
 use super::Inner;
-use crate::body;
-use crate::courier::SUPERSEDED;
 use crate::log;
 use crate::message::{Completion, Reply};
+use crate::platform::{Service, now_ms};
 use crate::shards::within;
-use crate::wire;
+use crate::wire::{self, Call, Response};
 
 /// An attempt that is durable, and may be carried.
 pub(super) struct Attempt {
@@ -60,8 +58,8 @@ impl Inner {
     pub(super) fn dispatch(
         self: &Rc<Self>,
         now_ms: u64,
-        courier: Fetcher,
-        call: Request,
+        courier: Service,
+        call: Call,
         attempt: Attempt,
     ) -> Result<oneshot::Receiver<Response>> {
         if attempt.finish {
@@ -70,7 +68,7 @@ impl Inner {
         let (sender, receiver) = oneshot::channel();
         let shard = Rc::clone(self);
         self.state.wait_until(async move {
-            let mut carried = Box::pin(wire::call(courier.into_rpc(), &call));
+            let mut carried = Box::pin(wire::call(&courier, &call));
             let mut answered = within(attempt.lease_ms, carried.as_mut()).await;
             if attempt.finish {
                 shard.finished();
@@ -84,7 +82,7 @@ impl Inner {
                 // Nobody may wait any more: the record has the answer.
                 Some(Ok(response)) if is_marked(&response) => {
                     if let Err(unwanted) = sender.send(response) {
-                        body::discard_answer(&unwanted);
+                        unwanted.discard();
                     }
                 }
                 answered => {
@@ -101,7 +99,7 @@ impl Inner {
 
     /// The operation counts as unknown from now on: it goes on the list, and listening goes on.
     fn lease_is_over(&self, attempt: &Attempt) {
-        let now_ms = Date::now().as_millis();
+        let now_ms = now_ms();
         let found = self.found(now_ms, attempt.operation);
         let noted = found.and_then(|found| self.note_found(now_ms, found.row));
         if let Err(error) = noted {
@@ -111,10 +109,10 @@ impl Inner {
 }
 
 fn says_see_record(response: &Response) -> bool {
-    response.headers().has(SUPERSEDED).unwrap_or(false)
+    response.marks().superseded.is_some()
 }
 
 /// A courier marks its answers with the operation; nobody else who may answer in its place does.
 fn is_marked(response: &Response) -> bool {
-    response.headers().has(header::OPERATION).unwrap_or(false)
+    response.marks().operation.is_some()
 }

@@ -20,23 +20,26 @@ mod settle;
 
 pub(crate) use self::request::Sendable;
 
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
-use worker::{
-    DurableObject, Env, Error, Fetcher, Request, Response, ResponseBuilder, Result, durable_object,
-};
+use wasm_bindgen::prelude::*;
+use worker::worker_sys::DurableObjectState;
+use worker::{Env, Error, Result};
 
 use crate::answer::Answer;
 use crate::config::Config;
-use crate::fields::Fields;
 use crate::message::{self, Reply, ToShard};
+use crate::platform::{self, Service};
 use crate::store::{self, Store};
 use crate::waiters::Waiters;
+use crate::wire::{Incoming, Response};
 use crate::{body, headers};
 
-/// The Durable Object.
-#[durable_object(alarm)]
+/// The Durable Object. Written out, because the attribute of the `worker` crate makes copies of the
+/// platform's requests and answers.
+#[wasm_bindgen]
+#[expect(missing_debug_implementations, reason = "an object of the platform's")]
 pub struct Shard(Rc<Inner>);
 
 // A panic leaves cells and rows as they are between two statements: nothing in memory is load-bearing,
@@ -56,10 +59,14 @@ struct Inner {
     store: std::cell::OnceCell<Store>,
 }
 
-impl DurableObject for Shard {
-    fn new(state: worker::State, env: Env) -> Self {
+#[wasm_bindgen(js_sys = js_sys, wasm_bindgen_futures = js_sys::futures)]
+impl Shard {
+    /// Called by the platform, as are the others.
+    #[wasm_bindgen(constructor)]
+    #[must_use]
+    pub fn new(state: DurableObjectState, env: Env) -> Self {
         Self(Rc::new(Inner {
-            state,
+            state: state.into(),
             env,
             waiters: Waiters::default(),
             accounts: limits::Accounts::default(),
@@ -70,42 +77,54 @@ impl DurableObject for Shard {
         }))
     }
 
-    async fn fetch(&self, request: Request) -> Result<Response> {
-        self.0.know_alarm().await?;
-        match message::read(request.headers())? {
-            ToShard::Claim(claim) => self.0.claim(&request, &claim).await,
-            ToShard::Begin(head) => ResponseBuilder::new().from_json(&self.0.begin(&head)?),
-            ToShard::Complete(completion) => {
-                let answer = received(&request, &completion.reply).await?;
-                let completed = self.0.complete(&completion, answer)?;
-                ResponseBuilder::new().from_json(&completed)
-            }
-            ToShard::Cancel(cancel) => self.0.cancel(&cancel).await,
-            ToShard::Hear(heard) => {
-                let answer = received(&request, &heard.reply).await?;
-                self.0.hear(&heard, answer)
-            }
-            ToShard::Observe(claim) => ResponseBuilder::new().from_json(&self.0.observe(&claim)?),
-            ToShard::Observed(completion) => {
-                ResponseBuilder::new().from_json(&self.0.observed(&completion)?)
-            }
-            ToShard::Inspect(inspect) => self.0.inspect(&inspect),
-            ToShard::Resolve(resolve) => self.0.resolve(&resolve),
-            ToShard::Erase(erase) => self.0.erase(&erase),
-            ToShard::Probed(probed) => self.0.probed(&probed),
-            ToShard::Look(look) => self.0.look(&look.operation, look.principal),
-        }
+    /// Answers a message.
+    ///
+    /// # Errors
+    /// If there is none, or the store fails: then nothing is said of the operation.
+    pub async fn fetch(
+        &self,
+        request: web_sys::Request,
+    ) -> std::result::Result<web_sys::Response, JsValue> {
+        let answer = AssertUnwindSafe(self.0.answer(request)).await?;
+        Ok(answer.into_inner())
     }
 
-    async fn alarm(&self) -> Result<Response> {
-        self.0.ring().await;
-        Ok(ResponseBuilder::new().empty())
+    /// Sees to what is due.
+    pub async fn alarm(&self) {
+        AssertUnwindSafe(self.0.ring()).await;
     }
 }
 
 impl Inner {
-    fn courier(&self) -> Result<Fetcher> {
-        self.env.service("COURIER")
+    async fn answer(self: &Rc<Self>, request: web_sys::Request) -> Result<Response> {
+        self.know_alarm().await?;
+        let message = request.headers().get(message::MESSAGE)?;
+        match message::read(message.as_deref())? {
+            ToShard::Claim(claim) => self.claim(request, &claim).await,
+            ToShard::Begin(head) => Response::json(&self.begin(&head)?),
+            ToShard::Complete(completion) => {
+                let answer = received(request, &completion.reply).await?;
+                Response::json(&self.complete(&completion, answer)?)
+            }
+            ToShard::Hear(heard) => {
+                let answer = received(request, &heard.reply).await?;
+                Ok(self.hear(&heard, answer)?.into())
+            }
+            ToShard::Observe(claim) => Response::json(&self.observe(&claim)?),
+            ToShard::Observed(completion) => Response::json(&self.observed(&completion)?),
+            ToShard::Cancel(cancel) => Ok(self.cancel(&cancel).await?.into()),
+            ToShard::Inspect(inspect) => Ok(self.inspect(&inspect)?.into()),
+            ToShard::Resolve(resolve) => Ok(self.resolve(&resolve)?.into()),
+            ToShard::Erase(erase) => Ok(self.erase(&erase)?.into()),
+            ToShard::Probed(probed) => Ok(self.probed(&probed)?.into()),
+            ToShard::Look(look) => Ok(self.look(&look.operation, look.principal)?.into()),
+        }
+    }
+}
+
+impl Inner {
+    fn courier(&self) -> Result<Service> {
+        Ok(platform::bound(&self.env, "COURIER")?)
     }
 
     fn config(&self) -> Result<Rc<Config>> {
@@ -122,7 +141,7 @@ impl Inner {
 }
 
 /// The answer that a completion carries, if it is to be stored.
-async fn received(request: &Request, reply: &Reply) -> Result<Option<Answer>> {
+async fn received(request: web_sys::Request, reply: &Reply) -> Result<Option<Answer>> {
     let Reply::Answered {
         status,
         storable: true,
@@ -132,9 +151,10 @@ async fn received(request: &Request, reply: &Reply) -> Result<Option<Answer>> {
     else {
         return Ok(None);
     };
-    let body = body::whole_message(request).await?;
+    let incoming = Incoming::read(request)?;
+    let body = body::whole_message(&incoming.request).await?;
     // A courier of version 0.1 does not name them.
-    let received = Fields::of(request.headers())?;
+    let received = incoming.fields;
     let kept = match fields.is_empty() {
         true => headers::for_replay(&received, &[]),
         false => headers::named(&received, fields.iter().map(String::as_str)),

@@ -6,21 +6,22 @@ use oncegate_core::operation::{Hearing, Terms};
 use oncegate_core::outcome::Outcome;
 use oncegate_core::proof::Origin;
 use oncegate_store::Written;
-use worker::{Date, Fetcher, Request, Response, ResponseBuilder, Result};
+use worker::{Date, Response, ResponseBuilder, Result};
 
 use super::Inner;
 use super::row::Found;
 use crate::errand;
 use crate::log;
 use crate::message::{Probed, Reply};
+use crate::platform::Service;
 use crate::waiters::News;
-use crate::wire;
+use crate::wire::{self, Call};
 
 impl Inner {
     /// Sends a courier to ask; what it hears comes back as a message of its own.
-    pub(super) fn send_to_ask(self: &Rc<Self>, courier: Fetcher, call: Request) {
+    pub(super) fn send_to_ask(self: &Rc<Self>, courier: Service, call: Call) {
         self.state.wait_until(async move {
-            if let Err(error) = wire::call(courier.into_rpc(), &call).await {
+            if let Err(error) = wire::call(&courier, &call).await {
                 log::warn("courier_of_question_lost").detail(error).write();
             }
         });

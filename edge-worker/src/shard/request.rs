@@ -8,12 +8,14 @@ use oncegate_core::key::Key;
 use oncegate_core::proof::Origin;
 use oncegate_store::StoredRequest;
 use serde::{Deserialize, Serialize};
-use worker::{Error, Headers, Method, Request, Result};
+use worker::{Error, Result};
 
 use crate::arrived::path_and_query;
 use crate::errand::Body;
+use crate::fields::Fields;
 use crate::message::{self, Claim};
 use crate::store::Bytes;
+use crate::wire::Incoming;
 
 /// What is not kept: it is the client's alone, or about this one connection.
 const NOT_KEPT: [&str; 4] = [
@@ -56,21 +58,26 @@ impl Sendable {
 
     /// What is kept of a request, without what comes in the header field of tokens. One whose body was
     /// not read is kept without it.
-    pub(crate) fn new(request: &Request, claim: &Claim, body: &Body, tokens: Option<&str>) -> Self {
+    pub(crate) fn new(
+        incoming: &Incoming,
+        claim: &Claim,
+        body: &Body,
+        tokens: Option<&str>,
+    ) -> Self {
         let mut head = Head {
             key: claim.key.clone(),
-            method: request.inner().method(),
-            path_and_query: path_and_query(&request.inner().url()).to_owned(),
+            method: incoming.method.clone(),
+            path_and_query: path_and_query(&incoming.url).to_owned(),
             headers: Vec::new(),
             whole: false,
         };
         let Body::Read(bytes) = body else {
             return Self { head, body: None };
         };
-        head.headers = request
-            .headers()
-            .entries()
-            .filter(|(name, _)| !NOT_KEPT.contains(&name.as_str()) && tokens != Some(name))
+        let fields = incoming.fields.iter();
+        head.headers = fields
+            .filter(|(name, _)| !NOT_KEPT.contains(name) && tokens != Some(name))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         head.whole = true;
         Self {
@@ -103,16 +110,12 @@ impl Sendable {
         self.head.whole
     }
 
-    pub(crate) fn method(&self) -> Method {
-        Method::from(self.head.method.clone())
+    pub(crate) fn method(&self) -> &str {
+        &self.head.method
     }
 
-    pub(crate) fn headers(&self) -> Result<Headers> {
-        let headers = Headers::new();
-        for (name, value) in &self.head.headers {
-            headers.append(name, value)?;
-        }
-        Ok(headers)
+    pub(crate) fn fields(&self) -> Fields {
+        self.head.headers.iter().cloned().collect()
     }
 
     pub(crate) fn body(&self) -> Option<ArrayBuffer> {

@@ -1,0 +1,113 @@
+// What the gate has the platform do, each in one crossing between wasm and JavaScript: a crossing costs more than most of
+// what is done on either side of it. Nothing is decided here.
+//
+// Header fields cross as JSON text: pairs of names and values. Marks cross as lines, since no header field has a line break.
+
+const pairs = (headers) => JSON.stringify([...headers]);
+
+/** Method, URL and header fields of a request. */
+export const head = (request) => `${request.method}\n${request.url}\n${pairs(request.headers)}`;
+
+/** The bytes, to be copied into wasm. */
+export const bytes = (buffer) => new Uint8Array(buffer);
+
+/** As many bytes that nobody can foretell. */
+export const random = (length) => crypto.getRandomValues(new Uint8Array(length));
+
+/** An object by its name. */
+export const object = (env, binding, name, jurisdiction, locationHint) => {
+  const objects = jurisdiction === undefined ? env[binding] : env[binding].jurisdiction(jurisdiction);
+  return objects.getByName(name, locationHint === undefined ? undefined : { locationHint });
+};
+
+/** What is bound under a name. */
+export const bound = (env, name) => env[name];
+
+/**
+ * Sends a request, to a binding or to whom its URL names. Redirects come back as they are, and the answer's content coding
+ * is left alone; that is said with the call, since the platform does not heed it in a request.
+ *
+ * The platform panics when an answer below 200 is touched, and takes the isolate with it.
+ */
+export const send = async (service, url, method, headers, body) => {
+  const fields = typeof headers === "string" ? JSON.parse(headers) : headers;
+  const init = { method, headers: fields, body, redirect: "manual", encodeResponseBody: "manual" };
+  const response = await (service === undefined ? fetch(url, init) : service.fetch(url, init));
+  if (response.status < 200) {
+    throw new Error(`status ${response.status} is no answer`);
+  }
+  return response;
+};
+
+/** What a promise comes to, or `undefined` if it takes longer. It goes on either way. */
+export const within = (limit, promise) =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, limit);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+
+/** The status and these header fields of an answer; a line is empty if there is no such field. */
+export const marks = (response, names) => {
+  const { headers } = response;
+  return names.split("\n").reduce((lines, name) => `${lines}\n${headers.get(name) ?? ""}`, `${response.status}`);
+};
+
+/** Header fields of an answer. */
+export const fields = (response) => pairs(response.headers);
+
+/** An answer of these bytes, or this stream; it is coded as its header says already. */
+export const respond = (status, headers, body) =>
+  new Response(body, { status, headers: JSON.parse(headers), encodeBody: "manual" });
+
+/** The same answer with these header fields set, and others added. */
+export const changed = (response, set, added) => {
+  const { status, headers, body } = response;
+  const all = new Headers(headers);
+  JSON.parse(set).forEach(([name, value]) => all.set(name, value));
+  JSON.parse(added).forEach(([name, value]) => all.append(name, value));
+  return new Response(body, { status, headers: all, encodeBody: "manual" });
+};
+
+// Rows cross as text: values end with a NUL, and their first letter says what they are. Bytes stay here, in the order in
+// which they are named. No text that is stored has a NUL in it: all of it is JSON.
+
+const written = (value, buffers) => {
+  if (value === null) {
+    return "n";
+  }
+  if (typeof value === "object") {
+    buffers.push(value);
+    return "b";
+  }
+  return typeof value === "number" ? `i${value}` : `t${value}`;
+};
+
+const read = (text, buffers) => {
+  switch (text[0]) {
+    case "n":
+      return null;
+    case "b":
+      return buffers.shift();
+    case "i":
+      return Number(text.slice(1));
+    case "x":
+      return Uint8Array.from(text.slice(1).match(/../g), (byte) => Number.parseInt(byte, 16));
+    default:
+      return text.slice(1);
+  }
+};
+
+/** Runs a statement: how many rows it wrote, and the rows that it gave, each ended by a line break; then the bytes in them. */
+export const run = (sql, statement, values, buffers) => {
+  const bound = values.split("\0").slice(0, -1);
+  const cursor = sql.exec(statement, ...bound.map((value) => read(value, buffers)));
+  const found = [];
+  let text = "";
+  for (const row of cursor.raw()) {
+    for (const value of row) {
+      text += `${written(value, found)}\0`;
+    }
+    text += "\n";
+  }
+  return [`${cursor.rowsWritten}\n${text}`, ...found];
+};
