@@ -20,7 +20,7 @@ pub const SHARDS: u16 = 1024;
 const REFERENCE_PREFIX: &str = "op_";
 
 /// The stored name of an operation.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity([u8; 32]);
 
 impl Identity {

@@ -67,6 +67,7 @@ pub mod principal;
 pub mod problem;
 pub mod proof;
 pub mod quota;
+pub mod recent;
 pub mod retry_after;
 pub mod sealing;
 pub mod signature;

@@ -5,6 +5,7 @@ use oncegate_core::header;
 use oncegate_core::operation::{State, Terms, View, retry_after_ms};
 use oncegate_core::outcome::Status;
 use oncegate_core::problem::{Code, Problem};
+use oncegate_core::recent::LARGEST_BYTES;
 use worker::{Response, ResponseBuilder, Result};
 
 use crate::fields::Fields;
@@ -17,6 +18,9 @@ const RETRY_HINT_MS: u64 = 1_000;
 pub(crate) const DISPATCHED: &str = "dispatched";
 pub(crate) const REPLAYED: &str = "replayed";
 pub(crate) const WAITED: &str = "waited";
+
+/// From a shard to a gate: for how long this answer may be given again without asking, in milliseconds.
+pub(crate) const FRESH: &str = "oncegate-fresh-ms";
 
 /// An answer that can be given to more than one request.
 pub(crate) type Answer = oncegate_store::Answer<ArrayBuffer>;
@@ -91,6 +95,7 @@ impl<'a> Mark<'a> {
         answer: &Answer,
         status: Status,
         decision: &str,
+        fresh_ms: u64,
     ) -> Result<wire::Response> {
         let mut fields: Fields = answer.headers.iter().cloned().collect();
         if status == Status::Executed || status == Status::Refused {
@@ -103,6 +108,10 @@ impl<'a> Mark<'a> {
         };
         self.put(&mut fields, status);
         fields.set(header::DECISION, decision);
+        let size = answer.body.as_ref().map_or(0, ArrayBuffer::byte_length);
+        if fresh_ms > 0 && size as usize <= LARGEST_BYTES {
+            fields.set(FRESH, fresh_ms.to_string());
+        }
         body::response(answer.status, &fields, answer.body.as_ref())
     }
 

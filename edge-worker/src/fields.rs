@@ -4,6 +4,7 @@
 //! read by itself is several. So all of them cross as one text.
 
 use js_sys::JSON;
+use serde::Serializer;
 use worker::{Error, Headers, Result};
 
 /// Names, which are the same in any case, with their values, in the order in which they were sent.
@@ -16,9 +17,27 @@ impl Fields {
         Ok(Self(serde_json::from_str(text)?))
     }
 
-    /// Writes them as they cross.
+    /// Writes them as they cross: as one object, which the platform reads sooner than pairs, unless a
+    /// name is there twice.
     pub(crate) fn written(&self) -> Result<String> {
-        Ok(serde_json::to_string(&self.0)?)
+        if self.repeats_a_name() {
+            return Ok(serde_json::to_string(&self.0)?);
+        }
+        let mut text = Vec::new();
+        let pairs = self.0.iter().map(|(name, value)| (name, value));
+        serde_json::Serializer::new(&mut text).collect_map(pairs)?;
+        Ok(String::from_utf8(text).unwrap_or_default())
+    }
+
+    fn repeats_a_name(&self) -> bool {
+        let mut rest = self.0.as_slice();
+        while let Some(((name, _), others)) = rest.split_first() {
+            if others.iter().any(|(other, _)| is_same(other, name)) {
+                return true;
+            }
+            rest = others;
+        }
+        false
     }
 
     /// Makes headers of them.

@@ -11,9 +11,11 @@ use worker::{Context, Env, Result};
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::platform::now_ms;
-use crate::protect::{self, Checked};
+use crate::protect::{self, Checked, Claiming};
 use crate::wire::{Incoming, Response};
-use crate::{answer, cors, endpoints, log, loops, observe, proxy, shards, switch, tally};
+use crate::{
+    answer, cors, endpoints, log, loops, observe, proxy, recent, sealing, shards, switch, tally,
+};
 
 /// When what the switch turns away may come again: it is set for minutes, not for seconds.
 const REFUSED_RETRY_MS: u64 = 30_000;
@@ -138,12 +140,32 @@ fn refused() -> Result<Answered> {
 
 async fn protect(arrived: &Arrived, route: &Route, env: &Env, config: &Config) -> Result<Answered> {
     match protect::check(arrived, route, config).await {
-        Ok(Checked::Claim(operation, request)) => shards::call(env, config, &operation, &request)
-            .await
-            .map(Answered::Gate),
+        Ok(Checked::Claim(claiming)) => {
+            let answer = answer_to(&claiming, arrived, route, env, config).await?;
+            let opened = sealing::opened(answer, &claiming.asked.operation, config).await?;
+            Ok(Answered::Gate(opened))
+        }
         Ok(Checked::Unkeyed(body)) => pass(arrived, body.map(Into::into), env, config).await,
         Err(refusal) => Ok(Answered::Gate(refusal.answer()?.into())),
     }
+}
+
+/// What the operation's shard answers, or has just answered to the same.
+async fn answer_to(
+    claiming: &Claiming,
+    arrived: &Arrived,
+    route: &Route,
+    env: &Env,
+    config: &Config,
+) -> Result<Response> {
+    let asked = &claiming.asked;
+    if let Some(answer) = recent::answer(asked)? {
+        return Ok(answer);
+    }
+    let request = claiming.request(arrived, route, config).await?;
+    let asked_ms = now_ms();
+    let answer = shards::call(env, config, &asked.operation, &request).await?;
+    recent::keep(asked_ms, asked, answer).await
 }
 
 /// Passes a request whose path is protected under another method, unless its body asks for that one.

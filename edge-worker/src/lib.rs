@@ -39,6 +39,7 @@ mod pace;
 mod platform;
 mod protect;
 mod proxy;
+mod recent;
 mod refusal;
 mod sealing;
 mod shard;

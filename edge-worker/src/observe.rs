@@ -18,7 +18,7 @@ use worker::{Context, Date, Env, Error, Result};
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::desk::message::Event;
-use crate::message::{self, Completion, Observed, Reply, ToShard};
+use crate::message::{Completion, Observed, Reply, ToShard};
 use crate::protect::{self, Checked};
 use crate::refusal::Refusal;
 use crate::shards::{self, ShardRequest};
@@ -150,16 +150,15 @@ impl Watcher {
             operation: None,
             attempt: None,
         };
-        let (operation, request) = match protect::check(&self.copy, route, config).await {
-            Ok(Checked::Claim(operation, request)) => (operation, request),
+        let claiming = match protect::check(&self.copy, route, config).await {
+            Ok(Checked::Claim(claiming)) => claiming,
             Ok(Checked::Unkeyed(_)) => return Ok(without_record("passed")),
             Err(Refusal::Problem(problem)) => return Ok(without_record(problem.code.as_str())),
             Err(Refusal::Fault(error)) => return Err(error),
         };
-        let ToShard::Claim(mut claim) = message::read(request.fields.get(message::MESSAGE))? else {
-            return Err(Error::from("a check that made no claim"));
-        };
-        let operation = Identity::of_observed(config.identity_secret.as_bytes(), &operation);
+        let mut claim = claiming.claim(route, config).await;
+        let secret = config.identity_secret.as_bytes();
+        let operation = Identity::of_observed(secret, &claiming.asked.operation);
         claim.operation = operation.reference();
         let observed = self.tell(&operation, &ToShard::Observe(claim)).await?;
         Ok(Decided {

@@ -1,7 +1,7 @@
 // What the gate has the platform do, each in one crossing between wasm and JavaScript: a crossing costs more than most of
 // what is done on either side of it. Nothing is decided here.
 //
-// Header fields cross as JSON text: pairs of names and values. Marks cross as lines, since no header field has a line break.
+// Header fields cross as JSON text: into wasm as pairs of names and values, out of it as the platform takes them. Marks cross as lines, since no header field has a line break.
 
 const pairs = (headers) => JSON.stringify([...headers]);
 
@@ -43,7 +43,11 @@ export const send = async (service, url, method, headers, body) => {
 export const within = (limit, promise) =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, limit);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+    const ended = (end) => (value) => {
+      clearTimeout(timer);
+      end(value);
+    };
+    promise.then(ended(resolve), ended(reject));
   });
 
 /** The status and these header fields of an answer; a line is empty if there is no such field. */
@@ -63,51 +67,7 @@ export const respond = (status, headers, body) =>
 export const changed = (response, set, added) => {
   const { status, headers, body } = response;
   const all = new Headers(headers);
-  JSON.parse(set).forEach(([name, value]) => all.set(name, value));
-  JSON.parse(added).forEach(([name, value]) => all.append(name, value));
+  new Headers(JSON.parse(set)).forEach((value, name) => all.set(name, value));
+  new Headers(JSON.parse(added)).forEach((value, name) => all.append(name, value));
   return new Response(body, { status, headers: all, encodeBody: "manual" });
-};
-
-// Rows cross as text: values end with a NUL, and their first letter says what they are. Bytes stay here, in the order in
-// which they are named. No text that is stored has a NUL in it: all of it is JSON.
-
-const written = (value, buffers) => {
-  if (value === null) {
-    return "n";
-  }
-  if (typeof value === "object") {
-    buffers.push(value);
-    return "b";
-  }
-  return typeof value === "number" ? `i${value}` : `t${value}`;
-};
-
-const read = (text, buffers) => {
-  switch (text[0]) {
-    case "n":
-      return null;
-    case "b":
-      return buffers.shift();
-    case "i":
-      return Number(text.slice(1));
-    case "x":
-      return Uint8Array.from(text.slice(1).match(/../g), (byte) => Number.parseInt(byte, 16));
-    default:
-      return text.slice(1);
-  }
-};
-
-/** Runs a statement: how many rows it wrote, and the rows that it gave, each ended by a line break; then the bytes in them. */
-export const run = (sql, statement, values, buffers) => {
-  const bound = values.split("\0").slice(0, -1);
-  const cursor = sql.exec(statement, ...bound.map((value) => read(value, buffers)));
-  const found = [];
-  let text = "";
-  for (const row of cursor.raw()) {
-    for (const value of row) {
-      text += `${written(value, found)}\0`;
-    }
-    text += "\n";
-  }
-  return [`${cursor.rowsWritten}\n${text}`, ...found];
 };

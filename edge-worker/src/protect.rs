@@ -4,11 +4,11 @@
 
 use js_sys::ArrayBuffer;
 use oncegate_core::fingerprint::{Fingerprint, Parts};
-use oncegate_core::identity::Identity;
 use oncegate_core::key::{Key, KeyKind};
 use oncegate_core::policy::overrides::{body_overrides, may_override};
 use oncegate_core::policy::{Asked, Route};
 use oncegate_core::problem::{Code, Problem};
+use oncegate_core::recent::Question;
 use oncegate_core::sealing::SealingSecrets;
 use worker::Result;
 
@@ -24,7 +24,7 @@ use crate::{breaker, headers, platform, sealing};
 /// What the checks say.
 pub(crate) enum Checked {
     /// The shard of this operation decides.
-    Claim(Identity, ShardRequest),
+    Claim(Box<Claiming>),
     /// The route's key is optional, and there is none. The body was read, so that one that was not
     /// sent whole is not executed here either.
     Unkeyed(Option<ArrayBuffer>),
@@ -59,37 +59,72 @@ pub(crate) async fn check(
         Some(digest) => digest,
         None => body::sha256(&body).await?,
     };
-    let operation = caller.identity(config, route, &key);
-    let claim = Claim {
-        scope: caller.scope.clone(),
-        max_waiters: route.max_waiters as usize,
-        operation: operation.reference(),
-        key: key.to_header(),
-        kind,
-        principal: caller.principal,
+    let asked = Question {
+        operation: caller.identity(config, route, &key),
         fingerprint: fingerprint(arrived, content_type, body_sha256),
-        unreachable: is_unreachable(route, config).await,
-        terms: route.terms.clone(),
-        body_bytes: body.byte_length(),
-        wait_ms: route.wait_ms,
-        client_timeout_ms: route.client_timeout_ms,
+        principal: caller.principal,
     };
-    let mut fields = headers::towards_origin(arrived, true, config)?;
-    let secret = config.sealing_secrets.as_ref().map(SealingSecrets::first);
-    let secret = secret.filter(|_| route.answers.seal && route.terms.finish);
-    let body = match (not_empty(body), secret) {
-        (Some(body), Some(secret)) => {
-            Some(sealing::seal_request(secret, &claim.operation, &mut fields, &body).await?)
-        }
-        (body, _) => body,
-    };
-    let request = ShardRequest {
-        path_and_query: arrived.path_and_query.clone(),
-        method: arrived.method.as_ref().to_owned(),
+    Ok(Checked::Claim(Box::new(Claiming {
+        asked,
+        scope: caller.scope,
+        key,
+        kind,
         body,
-        ..ShardRequest::new(&ToShard::Claim(claim), fields)?
-    };
-    Ok(Checked::Claim(operation, request))
+    })))
+}
+
+/// A request that claims an operation.
+pub(crate) struct Claiming {
+    pub(crate) asked: Question,
+    scope: String,
+    key: Key,
+    kind: KeyKind,
+    body: ArrayBuffer,
+}
+
+impl Claiming {
+    /// What its shard is told.
+    pub(crate) async fn claim(&self, route: &Route, config: &Config) -> Claim {
+        Claim {
+            scope: self.scope.clone(),
+            max_waiters: route.max_waiters as usize,
+            operation: self.asked.operation.reference(),
+            key: self.key.to_header(),
+            kind: self.kind,
+            principal: self.asked.principal,
+            fingerprint: self.asked.fingerprint,
+            unreachable: is_unreachable(route, config).await,
+            terms: route.terms.clone(),
+            body_bytes: self.body.byte_length(),
+            wait_ms: route.wait_ms,
+            client_timeout_ms: route.client_timeout_ms,
+        }
+    }
+
+    /// The same with what the origin gets.
+    pub(crate) async fn request(
+        &self,
+        arrived: &Arrived,
+        route: &Route,
+        config: &Config,
+    ) -> Result<ShardRequest> {
+        let claim = self.claim(route, config).await;
+        let mut fields = headers::towards_origin(arrived, true, config)?;
+        let secret = config.sealing_secrets.as_ref().map(SealingSecrets::first);
+        let secret = secret.filter(|_| route.answers.seal && route.terms.finish);
+        let body = match (not_empty(self.body.clone()), secret) {
+            (Some(body), Some(secret)) => {
+                Some(sealing::seal_request(secret, &claim.operation, &mut fields, &body).await?)
+            }
+            (body, _) => body,
+        };
+        Ok(ShardRequest {
+            path_and_query: arrived.path_and_query.clone(),
+            method: arrived.method.as_ref().to_owned(),
+            body,
+            ..ShardRequest::new(&ToShard::Claim(claim), fields)?
+        })
+    }
 }
 
 /// Whether a request that is not protected under its own method could ask for another one in its body

@@ -31,9 +31,52 @@ extern "C" {
     fn database_size(this: &Sql) -> f64;
 }
 
-#[wasm_bindgen(module = "/src/platform.js")]
+#[wasm_bindgen(inline_js = r#"
+const written = (value, buffers) => {
+  if (value === null) {
+    return "n";
+  }
+  if (typeof value === "object") {
+    buffers.push(value);
+    return "b";
+  }
+  return typeof value === "number" ? `i${value}` : `t${value}`;
+};
+
+const read = (text, buffers) => {
+  switch (text[0]) {
+    case "n":
+      return null;
+    case "b":
+      return buffers.shift();
+    case "i":
+      return Number(text.slice(1));
+    case "x":
+      return Uint8Array.from(text.slice(1).match(/../g), (byte) => Number.parseInt(byte, 16));
+    default:
+      return text.slice(1);
+  }
+};
+
+/** Runs a statement: how many rows it wrote, and the rows that it gave, each ended by a line break; then the bytes in them. */
+export const run = (sql, statement, values, buffers) => {
+  const bound = values.split("\0").slice(0, -1);
+  const cursor = sql.exec(statement, ...bound.map((value) => read(value, buffers)));
+  const found = [];
+  let text = "";
+  for (const row of cursor.raw()) {
+    for (const value of row) {
+      text += `${written(value, found)}\0`;
+    }
+    text += "\n";
+  }
+  return [`${cursor.rowsWritten}\n${text}`, ...found];
+};
+"#)]
 extern "C" {
-    /// What was written and found as text, and behind it the bytes in it.
+    /// Runs a statement: what it wrote and found as text, and behind it the bytes in it. Rows cross as text:
+    /// values end with a NUL, and their first letter says what they are. Bytes stay in JavaScript, in the
+    /// order in which they are named. No text that is stored has a NUL in it: all of it is JSON.
     #[wasm_bindgen(catch)]
     fn run(
         sql: &Sql,
@@ -153,7 +196,7 @@ impl From<StoreError> for Error {
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// Values as they cross; see `platform.js`.
+/// Values as they cross; see [`run`].
 fn bound(values: Vec<Value<ArrayBuffer>>) -> (String, Array) {
     let (mut text, buffers) = (String::new(), Array::new());
     for value in values {

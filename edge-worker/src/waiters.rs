@@ -17,8 +17,9 @@ use crate::answer::Answer;
 /// What a waiter hears.
 #[derive(Clone)]
 pub(crate) enum News {
-    /// The answer to this request, and the operation's state with it.
-    Answer(Fingerprint, Rc<Answer>, Status),
+    /// The answer to this request, the operation's state with it, and for how long it may be given
+    /// again without asking.
+    Answer(Fingerprint, Rc<Answer>, Status, u64),
     /// The record has changed: read it.
     Record,
 }

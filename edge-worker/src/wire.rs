@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 use worker::{EncodeBody, Error, Result};
 
+use crate::answer::FRESH;
 use crate::courier::SUPERSEDED;
 use crate::fields::Fields;
 use crate::platform::{self, Service};
@@ -110,14 +111,16 @@ pub(crate) struct Marks {
     pub(crate) decision: Option<String>,
     pub(crate) sealed: Option<String>,
     pub(crate) superseded: Option<String>,
+    pub(crate) fresh: Option<String>,
 }
 
-const MARKS: [&str; 5] = [
+const MARKS: [&str; 6] = [
     header::OPERATION,
     header::IDEMPOTENCY_STATUS,
     header::DECISION,
     SEALED,
     SUPERSEDED,
+    FRESH,
 ];
 
 impl Marks {
@@ -134,6 +137,7 @@ impl Marks {
             decision: next(),
             sealed: next(),
             superseded: next(),
+            fresh: next(),
         }
     }
 

@@ -8,6 +8,7 @@ use super::vocabulary::{Admission, State, Terms, Turn, View};
 use crate::fingerprint::Fingerprint;
 use crate::key::KeyKind;
 use crate::principal::Principal;
+use crate::recent::REPLAYS_FOR_MS;
 
 /// How many refused fingerprints a generated key remembers (rule P4).
 pub(super) const MOST_REFUSED: usize = 8;
@@ -136,6 +137,21 @@ impl Operation {
             AnswerMark::Stored => Admission::Turn(Turn::ResultExpired),
             AnswerMark::Missing => Admission::Turn(Turn::ResultUnavailable),
         }
+    }
+
+    /// For how long the answer of this record may be given again without reading it
+    /// ([`recent`](crate::recent)), in milliseconds. A refusal may be attempted again, and what is
+    /// disputed is looked at: of those nothing is.
+    #[must_use]
+    pub fn replays_for_ms(&self, now_ms: u64) -> u64 {
+        let now_ms = self.now(now_ms);
+        let is_told = self.state == State::Executed && !self.is_disputed();
+        if !is_told || !self.has_answer(now_ms) {
+            return 0;
+        }
+        let ttl_ms = self.terms.result_ttl_ms.min(self.terms.key_ttl_ms);
+        let ends_ms = self.settled_ms.saturating_add(ttl_ms);
+        ends_ms.saturating_sub(now_ms).min(REPLAYS_FOR_MS)
     }
 
     fn has_answer(&self, now_ms: u64) -> bool {

@@ -158,7 +158,9 @@ impl Inner {
         };
         let wait_ms = claim.wait_ms.min(lease_ends_ms.saturating_sub(now_ms));
         match within(wait_ms, news).await {
-            Some(Ok(News::Answer(_, answer, status))) => mark.again(&answer, status, WAITED),
+            Some(Ok(News::Answer(_, answer, status, fresh_ms))) => {
+                mark.again(&answer, status, WAITED, fresh_ms)
+            }
             _ => self.record_answer(claim, Asker::Waiter),
         }
     }
@@ -216,7 +218,8 @@ fn answer_from(now_ms: u64, claim: &Claim, told: Told<'_>, asker: Asker) -> Resu
         Admission::Replay => {
             let answer =
                 stored.ok_or_else(|| Error::from("a record without the answer it speaks of"))?;
-            return mark.again(answer, view.state.status(), asker.decision());
+            let fresh_ms = record.replays_for_ms(now_ms);
+            return mark.again(answer, view.state.status(), asker.decision(), fresh_ms);
         }
         Admission::Turn(Turn::PrincipalMismatch) => {
             let problem = Problem::new(Code::PrincipalMismatch);

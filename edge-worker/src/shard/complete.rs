@@ -33,6 +33,7 @@ impl Inner {
         let settling = completion.settling(answer.is_some());
         let (record, settled) = record.settle(now_ms, settling);
         let (view, fingerprint) = (record.view(now_ms), record.fingerprint());
+        let fresh_ms = record.replays_for_ms(now_ms);
         if view.disputed {
             log::error("disputed")
                 .operation(&completion.operation)
@@ -49,7 +50,7 @@ impl Inner {
         if view.state != State::Dispatched {
             let news = match (answer, fingerprint) {
                 (Some(answer), Some(fingerprint)) if settled.share => {
-                    News::Answer(fingerprint, Rc::new(answer), view.state.status())
+                    News::Answer(fingerprint, Rc::new(answer), view.state.status(), fresh_ms)
                 }
                 _ => News::Record,
             };

@@ -1,0 +1,68 @@
+//! What this isolate has just been told by shards (decision 12).
+//!
+//! Invariant: only an answer that its shard has marked is kept, as plain bytes, and never longer than
+//! the mark says. Losing all of it costs a call to a shard for each replay.
+
+use std::cell::RefCell;
+
+use js_sys::ArrayBuffer;
+use oncegate_core::header;
+use oncegate_core::identity::Identity;
+use oncegate_core::recent::{Question, Recent};
+use worker::Result;
+
+use crate::answer::{FRESH, REPLAYED};
+use crate::body;
+use crate::fields::Fields;
+use crate::platform::now_ms;
+use crate::wire::Response;
+
+thread_local! {
+    static RECENT: RefCell<Recent<Kept>> = RefCell::default();
+}
+
+/// An answer as the shard gave it: one that is sealed stays so.
+struct Kept {
+    status: u16,
+    fields: Fields,
+    body: Option<ArrayBuffer>,
+}
+
+impl Kept {
+    fn answer(&self) -> Result<Response> {
+        body::response(self.status, &self.fields, self.body.as_ref())
+    }
+}
+
+/// What the shard would answer, if it has just done so.
+pub(crate) fn answer(asked: &Question) -> Result<Option<Response>> {
+    let kept = RECENT.with_borrow_mut(|recent| recent.answer(now_ms(), asked));
+    kept.map(|kept| kept.answer()).transpose()
+}
+
+/// Keeps what the shard has answered, if it may be given again; gives it on.
+pub(crate) async fn keep(asked_ms: u64, asked: &Question, response: Response) -> Result<Response> {
+    let fresh = response.marks().fresh.as_deref();
+    let Some(for_ms) = fresh.and_then(|fresh| fresh.parse().ok()) else {
+        return Ok(response);
+    };
+    let (status, mut fields) = (response.status_code(), response.fields()?);
+    let body = body::whole_response(response.inner()).await?;
+    let bytes = body.byte_length() as usize;
+    fields.remove(FRESH);
+    // Whoever waited for it: for those who come now it lies there.
+    fields.set(header::DECISION, REPLAYED);
+    let kept = Kept {
+        status,
+        fields,
+        body: (bytes > 0).then_some(body),
+    };
+    let answer = kept.answer()?;
+    RECENT.with_borrow_mut(|recent| recent.keep(asked_ms, for_ms, *asked, kept, bytes));
+    Ok(answer)
+}
+
+/// Gives up what is kept of an operation.
+pub(crate) fn forget(operation: &Identity) {
+    RECENT.with_borrow_mut(|recent| recent.forget(operation));
+}
