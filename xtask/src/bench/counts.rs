@@ -40,7 +40,7 @@ pub(super) struct Counts {
     used: [f64; PRICES.len()],
 }
 
-/// Counts first executions and replays.
+/// Counts first executions, replays, and replays of what the gate was just told.
 pub(super) fn count(
     project: &Project,
     tools: &Tools,
@@ -61,7 +61,11 @@ pub(super) fn count(
         load::run(gate.address(), &first, 201)?;
         Counts::between(name, &before, &read(gate.address())?)
     };
-    Ok(vec![of_kind("first execution")?, of_kind("replay")?])
+    Ok(vec![
+        of_kind("first execution")?,
+        of_kind("replay")?,
+        of_kind("replay again")?,
+    ])
 }
 
 fn read(address: &str) -> Result<Value> {

@@ -51,7 +51,7 @@ pub(crate) struct Edge {
     #[arg(long, default_value_t = 5)]
     rounds: usize,
     /// For how long the origin works on a request, in milliseconds, each measured by itself
-    #[arg(long, value_delimiter = ',', default_value = "0,5,20")]
+    #[arg(long, value_delimiter = ',', default_value = "0,5,20,100")]
     origin_ms: Vec<u64>,
     /// How many operations a shard holds already, each measured by itself; a million takes a minute and a gigabyte of disk
     #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
