@@ -49,15 +49,16 @@ pub(crate) async fn keep(asked_ms: u64, asked: &Question, response: Response) ->
     let (status, mut fields) = (response.status_code(), response.fields()?);
     let body = body::whole_response(response.inner()).await?;
     let bytes = body.byte_length() as usize;
+    let body = (bytes > 0).then_some(body);
     fields.remove(FRESH);
-    // Whoever waited for it: for those who come now it lies there.
+    let answer = body::response(status, &fields, body.as_ref())?;
+    // One request may have waited for it; for those who come now it lies there.
     fields.set(header::DECISION, REPLAYED);
     let kept = Kept {
         status,
         fields,
-        body: (bytes > 0).then_some(body),
+        body,
     };
-    let answer = kept.answer()?;
     RECENT.with_borrow_mut(|recent| recent.keep(asked_ms, for_ms, *asked, kept, bytes));
     Ok(answer)
 }

@@ -4,6 +4,7 @@
 //! The model beside the record is the plainest possible: the set of attempts, and what was truthfully
 //! proven of each.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use oncegate_core::fingerprint::{Fingerprint, Parts};
@@ -13,6 +14,7 @@ use oncegate_core::operation::{
 };
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::proof::{Origin, Reply, Rules};
+use oncegate_core::recent::REPLAYS_FOR_MS;
 use oncegate_tests::Random;
 
 const SEQUENCES: u64 = 1_000;
@@ -329,6 +331,36 @@ fn i6_an_executed_operation_is_not_run_again_before_its_key_expires() {
             assert!(!executed || before.is_expired(sequence.now_ms));
         }
     });
+}
+
+#[test]
+fn i6_what_is_given_again_for_a_moment_would_be_replayed_until_its_end() {
+    let given = Cell::new(0);
+    always(|sequence, _, _| {
+        let Some(record) = &sequence.record else {
+            return;
+        };
+        let for_ms = record.replays_for_ms(sequence.now_ms);
+        assert!(for_ms <= REPLAYS_FOR_MS);
+        // An answer that came with a cancellation may be of a request that has never arrived.
+        let Some(fingerprint) = record.fingerprint().filter(|_| for_ms > 0) else {
+            return;
+        };
+        given.set(given.get() + 1);
+        let last_ms = sequence.now_ms + for_ms - 1;
+        let view = record.view(last_ms);
+        assert_eq!((view.state, view.disputed), (State::Executed, false));
+        let (kind, terms) = (record.kind(), record.terms().clone());
+        let same = Some(record.clone());
+        let (_, admission) = Operation::arrive(same, last_ms, kind, &terms, None, fingerprint);
+        assert_eq!(admission, Admission::Replay);
+        let erased = record.clone().erase(sequence.now_ms);
+        assert_eq!(
+            erased.map(|record| record.replays_for_ms(sequence.now_ms)),
+            Ok(0)
+        );
+    });
+    assert!(given.get() > 0);
 }
 
 #[test]
