@@ -2,7 +2,7 @@
 // principal, and to nobody else (decision 12). That the shard was not asked is told by the gate's own count of calls.
 
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
 
 import { startOrigin } from "../support/origin.mjs";
@@ -15,14 +15,14 @@ const ROUTES = `[
   { name = "pay", methods = ["POST"], path = "/pay", origin = "none", bind = { header = "X-User" } },
   { name = "sealed", methods = ["POST"], path = "/sealed", origin = "none", seal = true },
 ]`.replaceAll("\n", " ");
-const HEX = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+const SEALING = randomBytes(32).toString("base64");
 let origin;
 let stack;
 let key;
 
 before(async () => {
   origin = await startOrigin();
-  const secrets = { ADMIN_SECRETS: `anna=${ADMIN}`, METRICS_SECRETS: `page=${METRICS}`, SEALING_SECRETS: `rest=${HEX}` };
+  const secrets = { ADMIN_SECRETS: `anna=${ADMIN}`, METRICS_SECRETS: `page=${METRICS}`, SEALING_SECRETS: `"rest=${SEALING}"` };
   stack = await startStack({ ROUTES, ...secrets }, origin);
 });
 after(async () => {
@@ -38,8 +38,9 @@ async function post(path, { body = `{"item":"kettle"}`, headers = {} } = {}) {
   const init = { method: "POST", headers: { ...json, "idempotency-key": key, ...headers }, body };
   const response = await fetch(stack.gate + path, init);
   const text = await response.text();
-  response.headers.delete("date");
-  return { status: response.status, headers: response.headers, text, says: response.headers.get("idempotency-status") };
+  const said = new Headers(response.headers);
+  said.delete("date");
+  return { status: response.status, headers: said, text, says: said.get("idempotency-status") };
 }
 
 const code = ({ text }) => JSON.parse(text).code;
