@@ -91,15 +91,21 @@ fn collect(folder: &Path, tests: &mut BTreeSet<String>) {
     }
 }
 
-/// `#[test]` and the function below it.
+/// `#[test]`, `#[tokio::test(…)]` and the like, and the function below.
 fn rust_tests(source: &str) -> Vec<String> {
-    let after = source.split("test]\n").skip(1);
-    after
-        .filter_map(|below| {
-            let function = below.split("fn ").nth(1)?;
-            Some(function.split('(').next()?.to_owned())
-        })
-        .collect()
+    let mut lines = source.lines().map(str::trim_start);
+    let mut tests = Vec::new();
+    while let Some(line) = lines.next() {
+        let attribute =
+            line.starts_with("#[") && (line.contains("test]") || line.contains("test("));
+        let function = attribute.then(|| lines.find(|line| line.contains("fn ")));
+        let name = function.flatten().and_then(|line| line.split("fn ").nth(1));
+        tests.extend(
+            name.and_then(|name| name.split('(').next())
+                .map(str::to_owned),
+        );
+    }
+    tests
 }
 
 /// `test("title"`, in any quotes.
@@ -191,9 +197,9 @@ fn every_planted_bug_is_caught_by_a_test() {
 
 #[test]
 fn tests_are_found_in_both_languages() {
-    let rust =
-        "#[test]\nfn i1_one() {}\n    #[tokio::test]\n    async fn k2_two() {}\nfn helper() {}";
-    assert_eq!(rust_tests(rust), ["i1_one", "k2_two"]);
+    let rust = "#[test]\nfn i1_one() {}\n    #[tokio::test]\n    async fn k2_two() {}\nfn helper() {}\n\
+                #[tokio::test(flavor = \"multi_thread\")]\nasync fn l3_three() {}";
+    assert_eq!(rust_tests(rust), ["i1_one", "k2_two", "l3_three"]);
     let node = "test(\"i1 one\", () => {});\ntest(\n  'k2 two', …);\ntest(name, …)";
     assert_eq!(node_tests(node), ["i1 one", "k2 two"]);
     assert_eq!(
