@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::process;
+use std::time::Duration;
 
 use sqlx::{MySql, Postgres, Sqlite};
 use uuid::Uuid;
@@ -11,6 +12,7 @@ use crate::broker::Broker;
 use crate::clock::now_ms;
 use crate::consumer;
 use crate::job::{self, Run, Settings};
+use crate::ledger::Ledger;
 use crate::outbox;
 use crate::server::{scheme, without_password};
 use crate::shop::effects::Here;
@@ -73,15 +75,17 @@ pub async fn settle(url: &str, settings: Settings) -> Result<Run, Trouble> {
     with_database!(url, |database| Ok(job::settle(&database, settings).await?))
 }
 
-/// Forgets what no broker delivers any more, and counts it.
+/// Forgets keys that were settled longer ago than `retention`, and records of messages that no broker
+/// delivers any more. Says how many of both.
 ///
 /// # Errors
 ///
 /// The database failed.
-pub async fn purge(url: &str) -> Result<u64, Trouble> {
-    with_database!(url, |database| Ok(
-        consumer::purge(&database, now_ms()).await?
-    ))
+pub async fn purge(url: &str, retention: Duration) -> Result<[u64; 2], Trouble> {
+    with_database!(url, |database| {
+        let keys = Ledger::new(database.clone()).purge(retention).await?;
+        Ok([keys, consumer::purge(&database, now_ms()).await?])
+    })
 }
 
 /// Relays the outbox to a broker, or to the shop itself, until the future is dropped.

@@ -7,7 +7,7 @@
 use crate::clock::now_ms;
 use crate::ledger::Failure;
 use crate::sql::work::{FirstInsert, atomically, first_insert, is_first};
-use crate::sql::{Database, Dialect, Statements};
+use crate::sql::{Database, Dialect, Sql, Statements};
 
 /// How long a record is kept: longer than any broker here delivers again.
 pub const WINDOW_MS: u64 = 24 * 60 * 60 * 1000;
@@ -18,6 +18,21 @@ const RECORD: FirstInsert = first_insert!(
     "?, ?, ?",
     "consumer, message"
 );
+
+/// How many records go at a time, so that nobody waits for a long transaction.
+const BATCH: i64 = 500;
+
+const FORGET: Sql = {
+    const BY_KEY: &str = "DELETE FROM consumed WHERE (consumer, message) IN (
+             SELECT consumer, message FROM consumed
+             WHERE consumed_at < ? ORDER BY consumed_at LIMIT ?)";
+    Sql {
+        // It takes no LIMIT in a subquery, and one at the end instead.
+        mysql: "DELETE FROM consumed WHERE consumed_at < ? ORDER BY consumed_at LIMIT ?",
+        postgres: BY_KEY,
+        sqlite: BY_KEY,
+    }
+};
 
 /// What became of a delivery. Both are acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,15 +60,22 @@ pub async fn is_new<DB: Dialect>(
     is_first::<DB>(connection, RECORD, &values).await
 }
 
-/// Forgets records of messages that no broker delivers any more, a batch at a time.
+/// Forgets records of messages that no broker delivers any more, a batch at a time, and counts them.
 ///
 /// # Errors
 ///
-/// The database failed.
+/// The database failed. What was forgotten until then stays forgotten.
 pub async fn purge<DB: Dialect>(database: &Database<DB>, now_ms: u64) -> Result<u64, Failure> {
     let before = now_ms.saturating_sub(WINDOW_MS).cast_signed();
-    atomically!(database, |connection| {
-        let sql = "DELETE FROM consumed WHERE consumed_at < ?";
-        Ok(connection.run(sql, &[before.into()]).await?)
-    })
+    let mut gone = 0;
+    loop {
+        let values = [before.into(), BATCH.into()];
+        let batch = atomically!(database, |connection| {
+            Ok(connection.run(FORGET, &values).await?)
+        })?;
+        gone += batch;
+        if batch < BATCH.cast_unsigned() {
+            return Ok(gone);
+        }
+    }
 }

@@ -35,8 +35,8 @@ enum Command {
     Migrate(At),
     /// Be a stand-in for a payment provider, until SIGINT or SIGTERM.
     Provider(Provider),
-    /// Forget the records of messages that no broker delivers any more.
-    Purge(At),
+    /// Forget keys after their retention, and the records of messages that no broker delivers any more.
+    Purge(Purge),
     /// Deliver what the outbox owes, until SIGINT or SIGTERM. Any number of relays may run.
     Relay(Relay),
     /// Serve the shop until SIGINT or SIGTERM.
@@ -117,6 +117,15 @@ struct Consume {
 }
 
 #[derive(Args)]
+struct Purge {
+    #[command(flatten)]
+    at: At,
+    /// How long keys are kept after they were settled: the `ledger_retention` of the gate's routes.
+    #[arg(long, env = "ONCEGATE_RETENTION_DAYS", default_value_t = 30)]
+    retention_days: u32,
+}
+
+#[derive(Args)]
 struct Settle {
     #[command(flatten)]
     at: At,
@@ -162,9 +171,10 @@ fn run(command: Command) -> Result<(), Trouble> {
             }
             Command::Migrate(at) => commands::migrate(&at.database).await,
             Command::Provider(arguments) => provide(arguments).await,
-            Command::Purge(at) => {
-                let records = commands::purge(&at.database).await?;
-                say(&format!("{records} records forgotten"))
+            Command::Purge(Purge { at, retention_days }) => {
+                let retention = Duration::from_hours(24 * u64::from(retention_days));
+                let [keys, records] = commands::purge(&at.database, retention).await?;
+                say(&format!("{keys} keys and {records} records forgotten"))
             }
             Command::Relay(Relay { at, broker, revive }) => {
                 until_ended(commands::relay(&at.database, broker.as_deref(), revive)).await

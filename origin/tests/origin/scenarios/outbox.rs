@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::sync::Mutex;
 
+use oncegate_origin::clock::now_ms;
+use oncegate_origin::consumer;
 use oncegate_origin::outbox::{MOST_ATTEMPTS, Message, Owed, Receiver, owe, relay_once, revive};
 use oncegate_origin::shop::effects::Here;
 use oncegate_origin::sql::{Dialect, Statements};
@@ -172,5 +174,36 @@ async fn what_is_rolled_back_owes_nothing() {
         owe::<DB>(&mut connection, &owed).await.unwrap();
         connection.run("ROLLBACK", &[]).await.unwrap();
         assert_eq!(store.books.number("SELECT count(*) FROM outbox").await, 0);
+    });
+}
+
+/// A record is kept longer than the message can come again, and then it goes.
+#[tokio::test]
+async fn records_are_forgotten_after_the_window_and_not_before() {
+    on_store!(|store| {
+        let mut connection = store.connect().await;
+        for message in ["old", "new"] {
+            assert!(
+                consumer::is_new::<DB>(&mut connection, "c", message)
+                    .await
+                    .unwrap()
+            );
+        }
+        let age = "UPDATE consumed SET consumed_at = 0 WHERE message = ?";
+        connection.run(age, &["old".into()]).await.unwrap();
+        let now = now_ms();
+        assert_eq!(consumer::purge(&store.database, now).await.unwrap(), 1);
+        let later = now + consumer::WINDOW_MS;
+        assert!(
+            !consumer::is_new::<DB>(&mut connection, "c", "new")
+                .await
+                .unwrap()
+        );
+        assert_eq!(
+            consumer::purge(&store.database, later + 60_000)
+                .await
+                .unwrap(),
+            1
+        );
     });
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use oncegate_core::key::KeyKind;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -76,4 +77,16 @@ async fn an_activity_is_joined_once_and_the_others_hear_so() {
     let again = shop.send(&call(50)).await;
     assert_eq!(again.json()["outcome"], "already joined");
     assert_eq!(shop.books.number("SELECT count(*) FROM members").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_hundred_callers_on_one_token_are_one_order() {
+    let shop = Shop::open().await;
+    let call = Call::order("token").with_kind(KeyKind::Token);
+    let answers = all(&shop, (0..100).map(|_| call.clone())).await;
+    assert_eq!(statuses(&answers), BTreeMap::from([(201, 100)]));
+    let first = answers[0].stored();
+    assert!(answers.iter().all(|answer| answer.stored() == first));
+    assert_eq!(shop.books.executed().await, 1);
+    assert_balance(&shop.books).await;
 }
