@@ -24,6 +24,7 @@
 //! | [`policy`] | which requests are protected, and how | edge |
 //! | [`proof`] | what an origin's answer proves about its attempt | edge |
 //! | [`quota`] | how many new operations a tenant may begin | edge |
+//! | [`recent`] | which answer may be given again for a moment without asking its shard | edge |
 //! | [`operation`] | the life of an operation at the edge | edge |
 //! | [`alert`] | when somebody is told of operations in trouble | edge |
 //! | [`switch`] | what an operator has changed without a deploy | edge |

@@ -39,7 +39,6 @@ use crate::{body, headers};
 /// The Durable Object. Written out, because the attribute of the `worker` crate makes copies of the
 /// platform's requests and answers.
 #[wasm_bindgen]
-#[expect(missing_debug_implementations, reason = "an object of the platform's")]
 pub struct Shard(Rc<Inner>);
 
 // A panic leaves cells and rows as they are between two statements: nothing in memory is load-bearing,
