@@ -114,6 +114,7 @@ function changeLanguage() {
   result.render();
   strip.render();
   faults.render();
+  byId("sdk-panel").lang = document.documentElement.lang;
   for (const name of ["en", "zh"]) byId(`lang-${name}`).setAttribute("aria-pressed", String(language() === name));
 }
 
@@ -125,6 +126,7 @@ async function startTill(shelvesFilled) {
     checkout.begin(closed);
   });
   cart.on("paidElsewhere", checkout.showReceipt);
+  import("/oncegate/panel.js").then(showPanel).catch(() => (byId("sdk-panel").parentElement.hidden = true));
   createMistakes({ pay: byId("pay"), faults, beforeEach: () => checkout.phase.name === "done" && cart.renew() });
   watchForBursts();
   byId("form").addEventListener("submit", pressPay);
@@ -135,6 +137,12 @@ async function startTill(shelvesFilled) {
   await shelvesFilled;
   byId("pay").disabled = false;
   await reconciled;
+}
+
+/** The SDK's own panel: what it says of every intent, as support reads it. */
+function showPanel() {
+  byId("sdk-panel").client = checkout.client;
+  byId("sdk-panel").lang = document.documentElement.lang;
 }
 
 /** The browser kept the page as it was when it was left; meanwhile the cart may have been paid or changed elsewhere. */

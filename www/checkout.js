@@ -110,6 +110,8 @@ export function createCheckout({ cart, form, witness, onPhase, onEvent }) {
     pay,
     reconcile,
     get phase() { return phase; },
+    /** For who wants to watch it. */
+    client: og,
     /** The SDK's words for how a payment ended: `{ title, text }`. */
     words: ({ name, reason, changed, sends }, language) => messages({ outcome: name, reason, changed, sends }, language),
     /** The cart has a new id. `closed` is the intent of the old one, if it was closed in this tab. */

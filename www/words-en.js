@@ -115,6 +115,7 @@ export const en = {
   fault_storm: "A really bad minute",
   fault_storm_hint: "Overloaded, then lost on the way, then the answer lost after the charge.",
 
+  sdkLog: "What the SDK says",
   strip: "Timeline",
   stripEmpty: "Nothing has happened yet. Press Pay, or let one of the buttons do it for you.",
   count_click: ({ count }) => (count === 1 ? "click" : "clicks"),

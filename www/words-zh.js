@@ -113,6 +113,7 @@ export const zh = {
   fault_storm: "祸不单行",
   fault_storm_hint: "先是过载，再是半路丢失，最后扣款后回执又丢了。",
 
+  sdkLog: "SDK 的记录",
   strip: "时间线",
   stripEmpty: "还什么都没发生。点击支付，或者让下面的按钮替您点。",
   count_click: "次点击",

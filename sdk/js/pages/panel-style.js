@@ -1,7 +1,8 @@
 // How the panel looks. A constructed style sheet: a page's Content-Security-Policy has nothing to say about it.
 
 export const STYLE = `
-:host { color-scheme: light dark; display: block; font: 13px/1.45 ui-sans-serif, system-ui, "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif;
+/* The page says whether it is light or dark. */
+:host { display: block; font: 13px/1.45 ui-sans-serif, system-ui, "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif;
   --paper: light-dark(#fbfaf8, #17181b); --card: light-dark(#fff, #202227); --ink: light-dark(#1d2127, #e9eaec); --muted: light-dark(#636b76, #9aa2ad);
   --line: light-dark(#e2e0db, #33363d); --good: light-dark(#0b6e4f, #6fd3ae); --bad: light-dark(#a3261c, #ff9c90); --open: light-dark(#8a5a00, #f1c069); --send: light-dark(#1f5aa8, #8ebcf5);
   color: var(--ink); background: var(--paper); border: 1px solid var(--line); border-radius: 12px; overflow: hidden; }
