@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 
-import { bundle, drop, executeAndDrop, later, openPage, refuse, startBrowser, startShop, unavailable } from "./pages.mjs";
+import { bundle, drop, executeAndDrop, hold, later, openPage, refuse, startBrowser, startShop, unavailable } from "./pages.mjs";
 
 const PAGE = `
   import axios from "axios";
@@ -101,7 +101,7 @@ for (const dialect of ["fetch", "axios", "ky"]) {
 }
 
 test("an abort is an AbortError, and has the result", async () => {
-  shop.script = [later(5_000)];
+  shop.script = [hold];
   const error = await page.evaluate(() => window.post("fetch", {}, "cart-1", { signal: AbortSignal.timeout(100) }));
   assert.deepEqual([error.name, error.outcome, error.reason], ["AbortError", "unknown", "aborted"]);
 });

@@ -10,13 +10,13 @@ import { chromium } from "playwright-core";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
-/** The entries of the package: the core as it is shipped, the rest from their sources. */
+/** The package's entries as they are shipped. */
 const entries = {
   name: "entries",
   setup({ onResolve }) {
     onResolve({ filter: /^oncegate(\/.*)?$/ }, ({ path }) => {
       const [, entry = "index"] = path.split("/");
-      return { path: entry === "index" ? `${ROOT}dist/index.js` : `${ROOT}js/${entry}.js` };
+      return { path: `${ROOT}dist/${entry}.js` };
     });
   },
 };
