@@ -60,6 +60,7 @@ function endOf(text) {
 function declaration({ comment, code }) {
   const shared = code.match(/^export \* from "\.\/(.*)\.js";$/);
   if (shared) return `Everything of \`${shared[1] === "index" ? "oncegate" : `oncegate/${shared[1]}`}\`.\n`;
+  if (code === "export {};") return `${prose(comment)}It exports nothing: importing it is enough.\n`;
   const [, head, body] = code.match(/^((?:export |declare )*(?:interface|class|global)[^{]*)\{([\s\S]*)\}$/) ?? [];
   const title = `### ${nameOf(code)}\n`;
   if (head === undefined) return [title, prose(comment), block(code)].filter(Boolean).join("\n");
