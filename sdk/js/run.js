@@ -22,6 +22,7 @@ export class Run {
   #emit;
   #origin;
   #interrupt;
+  #wanted;
   #begun = false;
   #storageMissing = false;
   #waitsUntilMs;
@@ -39,6 +40,8 @@ export class Run {
   /** Ends the act that is under way: `aborted`, `cancel`, or `failed` for a call to which no answer will come. */
   interrupt(event) {
     if (!this.#begun && event === "cancel") this.#job.wish = "cancel";
+    // It may come between two acts, from a listener of the page's.
+    if (event !== "failed") this.#wanted = event;
     this.#interrupt?.(event);
   }
 
@@ -52,6 +55,7 @@ export class Run {
     if (job.signal?.aborted) return { key, sends, outcome: "unknown", reason: "aborted" };
     if (phase === "open" && job.wish === "submit") this.#emit("resumed", { key, sends });
     this.#begun = true;
+    this.#wanted = undefined;
     return this.#follow(digest);
   }
 
@@ -119,10 +123,21 @@ export class Run {
   /** What comes first: `something`, the end of the time, or an interruption of these kinds. */
   #first(ms, over, something, kinds) {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#interrupt(over), Math.min(ms, LONGEST_MS));
-      const end = (said) => (clearTimeout(timer), resolve(said));
-      this.#interrupt = (event) => (event === over || kinds.includes(event)) && end({ event });
+      const timer = setTimeout(() => interrupt(over), Math.min(ms, LONGEST_MS));
+      let isOver = false;
+      const end = (said) => {
+        isOver = true;
+        clearTimeout(timer);
+        resolve(said);
+      };
+      const interrupt = (event) => {
+        if (isOver || (event !== over && !kinds.includes(event))) return;
+        if (event === this.#wanted) this.#wanted = undefined;
+        end({ event });
+      };
+      this.#interrupt = interrupt;
       if (something) something.then(end);
+      if (this.#wanted) interrupt(this.#wanted);
     });
   }
 

@@ -93,6 +93,15 @@ test("an abort during a wait ends it at once", async () => {
   assert.ok(took < 1_000);
 });
 
+test("an abort from a listener that hears of a wait ends it", async () => {
+  const controller = new AbortController();
+  const onEvent = ({ type }) => type === "wait" && controller.abort();
+  network(bare(503, { "retry-after": "30" }));
+  const { client } = await page(memoryStorage(), { onEvent, retryUnproven: true });
+  const result = await client.submit({ ...ORDER, signal: controller.signal });
+  assert.deepEqual([result.outcome, result.reason, result.sends], ["unknown", "aborted", 1]);
+});
+
 test("an abort before the first byte sends and stores nothing", async () => {
   const { result, client, sent } = await submit([gate("executed")], {}, { signal: AbortSignal.abort() });
   assert.deepEqual([result.outcome, result.reason, result.sends, sent.length], ["unknown", "aborted", 0, 0]);
