@@ -143,6 +143,21 @@ async fn what_the_shop_did_not_ask_for_is_answered_fail_and_changes_nothing() {
     assert_eq!(status(&shop, &other).await, 1);
 }
 
+/// The signed text of both is the same.
+#[tokio::test]
+async fn a_callback_cannot_be_cut_in_another_place_and_sent_again() {
+    let shop = Shop::open().await;
+    let order = order(&shop, "k").await;
+    let secret = CallbackSecret::parse(CALLBACK_SECRET).unwrap();
+    let sign = secret.sign("p\nx", &order, MUG);
+    assert_eq!(sign, secret.sign("p", &format!("x\n{order}"), MUG));
+    assert_eq!(
+        call_back(&shop, &form("p%0Ax", &order, MUG, &sign)).await,
+        "fail"
+    );
+    assert_eq!(count(&shop, "callbacks").await, 0);
+}
+
 #[tokio::test]
 async fn a_sender_that_leaves_half_way_has_paid_and_hears_so_the_next_time() {
     let shop = Shop::open().await;

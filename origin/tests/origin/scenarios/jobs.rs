@@ -8,8 +8,11 @@ use oncegate_origin::job::{Run, Settings, settle};
 use oncegate_origin::lock;
 use oncegate_origin::sql::{Dialect, Statements};
 
+use serde_json::json;
+
 use super::{Store, assert_balance, on_store};
-use crate::shop::until;
+use crate::client::Call;
+use crate::shop::{Shop, until};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_oncegate-origin");
 const DONE: &str = "SELECT count(*) FROM settlements WHERE status = 2";
@@ -82,6 +85,61 @@ async fn a_run_that_is_killed_half_way_is_continued_and_pays_nothing_twice() {
         let open = "SELECT count(*) FROM job_runs WHERE ended_at IS NULL";
         assert_eq!(store.books.number(open).await, 1);
     });
+}
+
+#[tokio::test]
+async fn a_settlement_and_a_message_are_asked_for_over_http() {
+    let shop = Shop::open().await;
+    let order = shop.send(&Call::order("k")).await.json()["order"]["id"].clone();
+    let order = order.as_str().unwrap();
+    for step in ["ship", "finish"] {
+        let call = Call::at(&format!("/orders/{order}/{step}"), step, "");
+        assert_eq!(shop.send(&call).await.status, 200);
+    }
+    for (key, settled) in [("a", 1), ("b", 0)] {
+        let response = shop.send(&Call::at("/settlements", key, "")).await;
+        assert_eq!(response.outcome(), Some("executed"));
+        assert_eq!(response.json()["settled"], settled);
+    }
+    let payload = json!({ "order": order, "status": "PAID" });
+    let body = json!({ "id": "m", "topic": "notice", "payload": payload }).to_string();
+    for (key, consumed) in [("c", "now"), ("d", "before")] {
+        let response = shop.send(&Call::at("/messages", key, &body)).await;
+        assert_eq!(response.json()["consumed"], consumed);
+    }
+    assert_eq!(
+        shop.plain("GET", "/books", "").await.json()["balance"],
+        true
+    );
+    assert_balance(&shop.books).await;
+}
+
+/// A checker that finds nothing proves nothing, unless it finds what is there.
+#[tokio::test]
+async fn the_checker_names_what_does_not_balance() {
+    let shop = Shop::open().await;
+    assert_eq!(shop.send(&Call::order("k")).await.status, 201);
+    for (harm, found) in [
+        (
+            "UPDATE products SET stock = stock - 1 WHERE sku = 'cup'",
+            "stock",
+        ),
+        ("DELETE FROM payments", "charges"),
+        (
+            "INSERT INTO accounts (user_id, points) VALUES ('u', 5)",
+            "points",
+        ),
+        (
+            "INSERT INTO merchants (merchant, balance_cents) VALUES ('m', 5)",
+            "payouts",
+        ),
+    ] {
+        shop.books.run(harm).await;
+        let books = shop.plain("GET", "/books", "").await.json();
+        assert_eq!(books["balance"], false);
+        let findings = books["findings"].to_string();
+        assert!(findings.contains(&format!("\"{found}")), "{findings}");
+    }
 }
 
 /// The pitfall: expiry shorter than work. Both runs hold the lock, one after the other, and work at the
