@@ -1,0 +1,77 @@
+// Reports from other projects, each as a test named after what it prevents: the guard, tabs, networks and unknown servers.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { bare, gate, lost, memoryStorage, network, ORDER, page, pause } from "./support.mjs";
+
+function pretend(t, name, value) {
+  Object.defineProperty(navigator, name, { configurable: true, value });
+  t.after(() => delete navigator[name]);
+}
+
+test("the second half of a double click after a fast refusal is not another order", async () => {
+  const sent = network(gate("refused", { status: 402 }), gate("executed"));
+  const { client } = await page(memoryStorage(), { quietMs: 60_000 });
+  const first = client.submit(ORDER);
+  await first;
+  assert.equal(client.submit(ORDER), first);
+  assert.equal(sent.length, 1);
+  assert.equal((await client.submit({ ...ORDER, body: '{"card":"other"}' })).outcome, "done");
+});
+
+test("trailing: the last of several calls is sent, once", async () => {
+  const sent = network(gate("executed"));
+  const { client } = await page(memoryStorage(), { trailingMs: 20 });
+  const calls = [1, 2, 3].map((mug) => client.submit({ ...ORDER, body: { mug } }));
+  await Promise.all(calls);
+  assert.deepEqual(sent.map(({ body }) => body), ['{"mug":3}']);
+});
+
+test("\"POST retried on network error, duplicates\": no second send to a server that proves nothing", async () => {
+  for (const answer of [lost, bare(504), bare(502)]) {
+    const sent = network(answer);
+    sent.look = bare(404);
+    const { client } = await page(memoryStorage());
+    const result = await client.submit(ORDER);
+    assert.deepEqual([result.outcome, result.reason, sent.length], ["unknown", "not_proven", 1]);
+    assert.match(sent[0].key, /^[0-9a-f-]{36}$/);
+  }
+});
+
+test("\"retried though retries are 0, without key\": the key is there with retries off", async () => {
+  const sent = network(lost);
+  const { client } = await page(memoryStorage(), { maxAttempts: 1 });
+  await client.submit(ORDER);
+  assert.equal(sent.length, 1);
+  assert.match(sent[0].key, /^[0-9a-f-]{36}$/);
+});
+
+test("\"everything hangs, forever\": a lock that another tab holds stops nobody", async (t) => {
+  const asked = [];
+  const request = (name, { ifAvailable }, callback) => {
+    asked.push(name);
+    return ifAvailable ? Promise.resolve(callback(null)) : new Promise(() => {});
+  };
+  pretend(t, "locks", { request });
+  network(gate("executed"));
+  const { client, events } = await page(memoryStorage(), { lockPatienceMs: 10 });
+  assert.equal((await client.submit(ORDER)).outcome, "done");
+  assert.deepEqual(asked, ["oncegate:cart-42", "oncegate:cart-42"]);
+  assert.equal(events.types()[0], "tab-wait");
+});
+
+test("a device that is offline sends again as soon as it is online", async (t) => {
+  const listeners = new Map();
+  globalThis.addEventListener = (type, listener) => listeners.set(type, listener);
+  globalThis.removeEventListener = (type) => listeners.delete(type);
+  t.after(() => (delete globalThis.addEventListener, delete globalThis.removeEventListener));
+  pretend(t, "onLine", false);
+  const sent = network(lost, gate("executed"));
+  const { client } = await page(memoryStorage(), { retryUnproven: true, backoff: { baseMs: 1, capMs: 60_000 } });
+  const running = client.submit(ORDER);
+  while (!listeners.has("online")) await pause(1);
+  listeners.get("online")();
+  assert.equal((await running).outcome, "done");
+  assert.deepEqual([sent.length, listeners.size], [2, 0]);
+});
