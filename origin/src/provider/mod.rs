@@ -5,7 +5,7 @@
 //! repeated call hears what the first one came to. The atomicity comes from the primary key of
 //! `charges`.
 //!
-//! It can be slow, lose answers and crash: [`Fault`]s are taken from a queue, one for each charge
+//! It can be slow, lose answers and crash: faults are taken from a queue, one for each charge
 //! that arrives. What calls it is [`client`].
 
 pub mod client;

@@ -8,7 +8,7 @@ use super::{Dialect, Meaning, Sql, Statements, Transaction, Value};
 use crate::ledger::{Failure, commit};
 
 /// Does something in a transaction, once more if the database gave it up to let another one through.
-/// What the block answers is committed; a [`Failure`](crate::ledger::Failure) of it rolls back. `DB` has
+/// What the block answers is committed; a [`Failure`] of it rolls back. `DB` has
 /// to be in scope.
 ///
 /// A macro, since the compiler cannot yet see that a closure which borrows may go to another thread.
