@@ -5,10 +5,10 @@
 
 use js_sys::ArrayBuffer;
 use oncegate_core::header;
-use oncegate_core::policy::HARD_TIMEOUT_MS;
 use oncegate_core::signature::Claims;
 use worker::{Env, Error, Result};
 
+use super::deadline::Deadline;
 use super::keep::Keep;
 use super::passing::Passing;
 use super::tell::line;
@@ -52,6 +52,7 @@ pub(super) enum Lost {
 pub(super) async fn send(
     incoming: &Incoming,
     dispatch: &Dispatch,
+    deadline: Deadline,
     env: &Env,
     config: &Config,
 ) -> std::result::Result<Received, Lost> {
@@ -66,7 +67,7 @@ pub(super) async fn send(
         let call = Call::new(url, &incoming.method, &fields, body)?;
         receive(origins::send(env, origin, &call).await?, keep).await
     };
-    match within(HARD_TIMEOUT_MS, call).await {
+    match within(deadline.listening_ms(), call).await {
         Some(Ok(received)) => Ok(received),
         Some(Err(error)) => {
             let line = line(log::warn("attempt_lost"), dispatch);

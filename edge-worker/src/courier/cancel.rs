@@ -4,6 +4,7 @@ use oncegate_core::principal::Principal;
 use worker::{Env, ResponseBuilder, Result};
 
 use super::call::send;
+use super::deadline::Deadline;
 use super::report::report;
 use super::tell::tell;
 use crate::config::Config;
@@ -21,11 +22,12 @@ pub(super) struct Asker {
 pub(super) async fn ask(
     incoming: &Incoming,
     dispatch: &Dispatch,
+    deadline: Deadline,
     asker: Asker,
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
-    if let Ok(received) = send(incoming, dispatch, env, config).await {
+    if let Ok(received) = send(incoming, dispatch, deadline, env, config).await {
         let heard = report(&received, |reply| {
             ToShard::Hear(Heard {
                 operation: dispatch.operation.clone(),
@@ -38,7 +40,7 @@ pub(super) async fn ask(
             })
         })
         .await?;
-        tell(env, config, dispatch, &heard).await?;
+        tell(env, config, dispatch, deadline, &heard).await?;
     }
     Ok(ResponseBuilder::new().empty().into())
 }

@@ -1,12 +1,12 @@
 //! The errand of an attempt: to the origin, to the shard with what it proves, and back.
 
 use oncegate_core::outcome::Status;
-use oncegate_core::policy::HARD_TIMEOUT_MS;
 use oncegate_core::problem::{Code, Problem};
 use worker::{Env, Result};
 
 use super::SUPERSEDED;
 use super::call::{Body, Head, Lost, Received, send};
+use super::deadline::Deadline;
 use super::passing::{Client, Passing};
 use super::report::{reply, report};
 use super::tell::{line, tell};
@@ -38,19 +38,20 @@ pub(super) struct Rest {
 pub(super) async fn attempt(
     incoming: &Incoming,
     dispatch: &Dispatch,
+    deadline: Deadline,
     env: &Env,
     config: &Config,
 ) -> Result<Carried> {
-    match send(incoming, dispatch, env, config).await {
+    match send(incoming, dispatch, deadline, env, config).await {
         Ok(Received {
             head,
             body: Body::Passing(passing),
             keep,
         }) => {
             let reply = reply(&head, &keep, None);
-            begin(&head, passing, reply, dispatch, env, config).await
+            begin(&head, passing, reply, dispatch, deadline, env, config).await
         }
-        received => bring(received, dispatch, env, config)
+        received => bring(received, dispatch, deadline, env, config)
             .await
             .map(Carried::whole),
     }
@@ -60,6 +61,7 @@ pub(super) async fn attempt(
 async fn bring(
     received: std::result::Result<Received, Lost>,
     dispatch: &Dispatch,
+    deadline: Deadline,
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
@@ -67,7 +69,7 @@ async fn bring(
         Ok(received) => report(received, |reply| complete(dispatch, reply)).await?,
         Err(_) => ShardRequest::message(&complete(dispatch, Reply::Lost))?,
     };
-    let Some(told) = tell(env, config, dispatch, &completion).await? else {
+    let Some(told) = tell(env, config, dispatch, deadline, &completion).await? else {
         return unavailable();
     };
     let completed: Completed = told.read().await?;
@@ -106,11 +108,19 @@ async fn begin(
     passing: Passing,
     reply: Reply,
     dispatch: &Dispatch,
+    deadline: Deadline,
     env: &Env,
     config: &Config,
 ) -> Result<Carried> {
     let begin = ToShard::Begin(completion(dispatch, reply.clone()));
-    let told = tell(env, config, dispatch, &ShardRequest::message(&begin)?).await?;
+    let told = tell(
+        env,
+        config,
+        dispatch,
+        deadline,
+        &ShardRequest::message(&begin)?,
+    )
+    .await?;
     let Some(told) = told else {
         return unavailable().map(Carried::whole);
     };
@@ -139,10 +149,11 @@ async fn begin(
 pub(super) async fn finish(
     rest: Rest,
     dispatch: &Dispatch,
+    deadline: Deadline,
     env: &Env,
     config: &Config,
 ) -> Result<()> {
-    let passed = within(HARD_TIMEOUT_MS, rest.passing.pass_to(rest.client)).await;
+    let passed = within(deadline.listening_ms(), rest.passing.pass_to(rest.client)).await;
     let reply = match passed {
         Some(Ok(())) => rest.reply,
         Some(Err(error)) => {
@@ -153,7 +164,7 @@ pub(super) async fn finish(
         None => Reply::Lost,
     };
     let completion = ShardRequest::message(&complete(dispatch, reply))?;
-    if let Some(told) = tell(env, config, dispatch, &completion).await? {
+    if let Some(told) = tell(env, config, dispatch, deadline, &completion).await? {
         let completed: Completed = told.read().await?;
         tally::rows_written(completed.rows_written);
     }

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `call` | the one hand-over to the origin |
 //! | `carry`, `cancel`, `probe` | the errands |
+//! | `deadline` | when all of it has ended |
 //! | `keep` | what is kept of an answer |
 //! | `passing` | an answer that is passed on as it comes |
 //! | `report` | what the shard is told of a reply |
@@ -16,6 +17,7 @@
 mod call;
 mod cancel;
 mod carry;
+mod deadline;
 mod keep;
 mod passing;
 mod probe;
@@ -26,6 +28,7 @@ use futures_channel::oneshot;
 use worker::{Env, Result};
 
 use self::carry::Carried;
+use self::deadline::Deadline;
 use crate::config::Config;
 use crate::log;
 use crate::message::{Dispatch, Errand};
@@ -43,7 +46,8 @@ pub(crate) async fn run(
     config: &Config,
     asker: oneshot::Sender<Result<Response>>,
 ) {
-    let (response, rest) = match errand(incoming, &dispatch, env, config).await {
+    let deadline = Deadline::begin();
+    let (response, rest) = match errand(incoming, &dispatch, deadline, env, config).await {
         Ok(carried) => (Ok(carried.response), carried.rest),
         Err(error) => (Err(error), None),
     };
@@ -52,7 +56,7 @@ pub(crate) async fn run(
         unwanted.discard();
     }
     if let Some(rest) = rest
-        && let Err(error) = carry::finish(rest, &dispatch, env, config).await
+        && let Err(error) = carry::finish(rest, &dispatch, deadline, env, config).await
     {
         let line = tell::line(log::error("answer_not_finished"), &dispatch);
         line.detail(error).write();
@@ -62,11 +66,12 @@ pub(crate) async fn run(
 async fn errand(
     incoming: Incoming,
     dispatch: &Dispatch,
+    deadline: Deadline,
     env: &Env,
     config: &Config,
 ) -> Result<Carried> {
     match dispatch.errand {
-        Errand::Attempt => carry::attempt(&incoming, dispatch, env, config).await,
+        Errand::Attempt => carry::attempt(&incoming, dispatch, deadline, env, config).await,
         Errand::Cancel {
             principal,
             asked_ms,
@@ -75,11 +80,11 @@ async fn errand(
                 principal,
                 asked_ms,
             };
-            let answer = cancel::ask(&incoming, dispatch, asker, env, config).await;
+            let answer = cancel::ask(&incoming, dispatch, deadline, asker, env, config).await;
             answer.map(Carried::whole)
         }
         Errand::Probe { asked_ms } => {
-            let answer = probe::ask(&incoming, dispatch, asked_ms, env, config).await;
+            let answer = probe::ask(&incoming, dispatch, deadline, asked_ms, env, config).await;
             answer.map(Carried::whole)
         }
     }

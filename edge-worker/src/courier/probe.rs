@@ -3,6 +3,7 @@
 use worker::{Env, ResponseBuilder, Result};
 
 use super::call::send;
+use super::deadline::Deadline;
 use super::report::report;
 use super::tell::tell;
 use crate::config::Config;
@@ -14,11 +15,12 @@ use crate::wire::{Incoming, Response};
 pub(super) async fn ask(
     incoming: &Incoming,
     dispatch: &Dispatch,
+    deadline: Deadline,
     asked_ms: u64,
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
-    if let Ok(received) = send(incoming, dispatch, env, config).await {
+    if let Ok(received) = send(incoming, dispatch, deadline, env, config).await {
         let probed = report(&received, |reply| {
             ToShard::Probed(Probed {
                 operation: dispatch.operation.clone(),
@@ -28,7 +30,7 @@ pub(super) async fn ask(
             })
         })
         .await?;
-        tell(env, config, dispatch, &probed).await?;
+        tell(env, config, dispatch, deadline, &probed).await?;
     }
     Ok(ResponseBuilder::new().empty().into())
 }

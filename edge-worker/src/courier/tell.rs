@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use oncegate_core::identity::Identity;
-use oncegate_core::policy::{HARD_TIMEOUT_MS, STORE_DEADLINE_MS};
+use oncegate_core::policy::STORE_DEADLINE_MS;
 use worker::{Delay, Env, Error, Result};
 
+use super::deadline::Deadline;
 use crate::config::Config;
 use crate::log::{self, Line};
 use crate::message::Dispatch;
-use crate::platform::now_ms;
 use crate::shards::{self, ShardRequest};
 use crate::wire::{self, Response};
 
@@ -23,15 +23,15 @@ pub(super) async fn tell(
     env: &Env,
     config: &Config,
     dispatch: &Dispatch,
+    deadline: Deadline,
     message: &ShardRequest,
 ) -> Result<Option<Response>> {
     let operation = Identity::parse(&dispatch.operation)
         .ok_or_else(|| Error::from("a dispatch without an operation"))?;
     let call = message.build()?;
-    let began_ms = now_ms();
     let mut pauses = TELL_AGAIN_MS.iter();
     let mut pause_ms = 0;
-    while now_ms() - began_ms < HARD_TIMEOUT_MS {
+    while !deadline.is_over() {
         let stub = shards::stub(env, config, &operation)?;
         let told = wire::call_within(STORE_DEADLINE_MS, &stub, &call).await;
         shards::count(&operation, &told, |response| response.status_code() == 200);
