@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { inEveryEngine, paid, world } from "../support/engines/index.mjs";
 
-inEveryEngine(() => {
+inEveryEngine((engine) => {
   test("one click", async () => {
     await world.openShop();
     await world.tab.click("#pay");
@@ -29,6 +29,17 @@ inEveryEngine(() => {
       await paid();
       assert.equal(await world.tab.run(() => window.isDouble), true, "the browser itself calls it a double click");
       assert.equal(world.door.arrivals.length, 1);
+    });
+  }
+
+  // Only Chromium can slow its processor down on request.
+  for (const rate of engine === "chromium" ? [1, 6, 20] : []) {
+    test(`a double click, 80 ms apart, processor slowed down ${rate} times`, async () => {
+      await world.openShop();
+      await world.customer.slow(world.tab, rate);
+      await world.tab.click("#pay", { times: 2, gapMs: 80 });
+      await paid();
+      assert.equal(world.door.keys.size, 1);
     });
   }
 

@@ -22,7 +22,13 @@ function order() {
     email: `${document.getElementById("name").value.toLowerCase()}@example.com`,
   };
   if (asked.has("stamped")) body.at = Date.now();
-  return { intent, url: `${asked.get("gate") ?? ""}/orders`, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  return {
+    intent,
+    url: `${asked.get("gate") ?? ""}/orders`,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+    ignore: ["/at"],
+  };
 }
 
 function pay() {
@@ -48,6 +54,10 @@ document.getElementById("form").addEventListener("submit", (event) => {
   event.preventDefault();
   pay();
 });
-addEventListener("pageshow", ({ persisted }) => persisted && goOn());
+addEventListener("pageshow", ({ persisted }) => {
+  window.wasKept = persisted;
+  if (persisted) goOn();
+});
+await window.og.ready;
 goOn();
 window.isReady = true;

@@ -1,7 +1,7 @@
 // Chromium, driven by chromedriver.
 
 import { freePort } from "../ports.mjs";
-import { crash, endGroup, program, startGroup } from "./processes.mjs";
+import { endGroup, program, startGroup } from "./processes.mjs";
 import { openSession, ready } from "./webdriver.mjs";
 
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -15,20 +15,18 @@ export const chromium = {
     const group = await startGroup("chromedriver", program("ONCEGATE_CHROMEDRIVER"), [`--port=${port}`], folder);
     const driver = `http://127.0.0.1:${port}`;
     await ready(driver);
-    return { customer: () => newCustomer(driver, group), stop: () => endGroup(group) };
+    return { customer: () => newCustomer(driver), stop: () => endGroup(group) };
   },
 };
 
-async function newCustomer(driver, group) {
+async function newCustomer(driver) {
   const options = { binary: program("ONCEGATE_CHROMIUM"), args: FLAGS };
   const session = await openSession(driver, { browserName: "chrome", "goog:chromeOptions": options });
   const network = (offline) => ({ network_conditions: { offline, latency: 0, upload_throughput: -1, download_throughput: -1 } });
   return {
     first: () => session.first(),
     tab: () => session.another("tab"),
-    window: () => session.another("window"),
     close: () => session.close(),
-    crash: () => crash(group, /--type=renderer/),
     offline: (tab, yes) => tab.driver.send("POST", "/chromium/network_conditions", network(yes)),
     slow: (tab, rate) => tab.driver.send("POST", "/goog/cdp/execute", { cmd: "Emulation.setCPUThrottlingRate", params: { rate } }),
   };

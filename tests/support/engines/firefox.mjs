@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { openBidi, openTab } from "./bidi.mjs";
-import { crash, endGroup, program, says, startGroup } from "./processes.mjs";
+import { endGroup, program, says, startGroup } from "./processes.mjs";
 
 export const firefox = {
   name: "firefox",
@@ -17,7 +17,7 @@ export const firefox = {
     const [, url] = await says(group, /WebDriver BiDi listening on (ws:\S+)/);
     const bidi = await openBidi(`${url}/session`);
     return {
-      customer: () => newCustomer(bidi, group),
+      customer: () => newCustomer(bidi),
       async stop() {
         bidi.close();
         await endGroup(group);
@@ -26,15 +26,13 @@ export const firefox = {
   },
 };
 
-async function newCustomer(bidi, group) {
+async function newCustomer(bidi) {
   const { userContext } = await bidi.send("browser.createUserContext", {});
   const network = (offline) => (offline ? { type: "offline" } : null);
   return {
     first: () => openTab(bidi, userContext, "tab"),
     tab: () => openTab(bidi, userContext, "tab"),
-    window: () => openTab(bidi, userContext, "window"),
     close: () => bidi.send("browser.removeUserContext", { userContext }),
-    crash: () => crash(group, /-contentproc .*\btab\b/),
     offline: ({ driver }, yes) =>
       bidi.send("emulation.setNetworkConditions", { contexts: [driver.context], networkConditions: network(yes) }),
   };

@@ -1,7 +1,7 @@
 // WebKit (GTK), driven by WebKitWebDriver, on a display of its own: without one a session request hangs for ever.
 
 import { freePort } from "../ports.mjs";
-import { crash, endGroup, program, says, startGroup } from "./processes.mjs";
+import { endGroup, program, says, startGroup } from "./processes.mjs";
 import { openSession, ready } from "./webdriver.mjs";
 
 export const webkit = {
@@ -17,7 +17,7 @@ export const webkit = {
     const driver = `http://127.0.0.1:${port}`;
     await ready(driver);
     return {
-      customer: () => newCustomer(driver, group),
+      customer: () => newCustomer(driver),
       async stop() {
         await endGroup(group);
         await endGroup(display);
@@ -26,14 +26,12 @@ export const webkit = {
   },
 };
 
-async function newCustomer(driver, group) {
+async function newCustomer(driver) {
   const options = { binary: program("ONCEGATE_WEBKIT"), args: ["--automation"] };
   const session = await openSession(driver, { browserName: "MiniBrowser", "webkitgtk:browserOptions": options });
   return {
     first: () => session.first(),
     tab: () => session.another("tab"),
-    window: () => session.another("window"),
     close: () => session.close(),
-    crash: () => crash(group, /WebKitWebProcess/),
   };
 }

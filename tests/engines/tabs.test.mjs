@@ -1,0 +1,81 @@
+// Several tabs of one browser. A duplicated tab is a second one at the same address: the SDK keeps nothing per tab, which is checked here.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { inEveryEngine, paid, says, world } from "../support/engines/index.mjs";
+import { until } from "../support/stack.mjs";
+
+/** The SDK's lock for the shop's cart; the event `tab-wait` proves that it is this one. */
+const LOCK = "oncegate:cart-1";
+
+/** A press in a tab that lies behind another one: no mouse gets there. */
+const press = (tab) => tab.run(() => void document.getElementById("pay").click());
+
+inEveryEngine((engine) => {
+  for (const without of ["", "locks"]) {
+    test(`two tabs at once${without && ", without Web Locks"}`, async () => {
+      await world.stack.faults({ delay_before: 300 });
+      const other = await world.customer.tab();
+      for (const tab of [world.tab, other]) await world.openShop(tab, { without });
+      assert.equal(await other.run(() => "locks" in navigator), without === "");
+      await Promise.all([press(world.tab), press(other)]);
+      for (const tab of [world.tab, other]) await paid(tab);
+      assert.equal(world.door.keys.size, 1);
+    });
+  }
+
+  test("a tab is duplicated in mid-payment", async () => {
+    await world.openShop();
+    world.door.acts = ["hold"];
+    await world.tab.click("#pay");
+    await until(() => world.stack.rows().orders, (orders) => orders === 1);
+    assert.equal(await world.tab.run(() => sessionStorage.length), 0, "nothing that a duplicate would take along");
+    const copy = await world.customer.tab();
+    await world.openShop(copy);
+    await paid(copy);
+    world.door.letGo();
+    await paid();
+    assert.equal(world.door.keys.size, 1);
+  });
+
+  test("another tab holds every lock for ever: the payment goes on under the same key", async () => {
+    const other = await world.customer.tab();
+    await world.openShop(other);
+    await world.openShop();
+    await other.run((name) => void navigator.locks.request(name, () => new Promise(() => {})), LOCK);
+    await other.wait(async (name) => (await navigator.locks.query()).held.some((lock) => lock.name === name), LOCK);
+    await world.tab.click("#pay");
+    await paid();
+    assert.equal(await world.tab.run(() => said.some(({ type }) => type === "tab-wait")), true);
+  });
+
+  // Chromium without a head has no tab that lies behind another: all are visible. WebKit's driver hides tabs that it opens later, for good;
+  // Firefox hides what is left.
+  if (engine !== "chromium") {
+    test("the tab is hidden while it must send again", async () => {
+      await world.stack.faults("unavailable", "unavailable");
+      const later = await world.customer.tab();
+      const [hidden, front] = engine === "webkit" ? [later, world.tab] : [world.tab, later];
+      await world.openShop(hidden);
+      await front.open(`${world.door.url}/pages/elsewhere.html`);
+      if (engine === "firefox") await world.customer.tab();
+      assert.equal(await hidden.run(() => document.visibilityState), "hidden");
+      await press(hidden);
+      await paid(hidden);
+      assert.ok(world.door.arrivals.length >= 3);
+      assert.equal(world.door.keys.size, 1);
+    });
+  }
+
+  test("one tab pays, the other one shows the cart from before and pays as well", async () => {
+    const other = await world.customer.tab();
+    await world.openShop(other);
+    await world.openShop();
+    await world.tab.click("#pay");
+    await says("done");
+    await press(other);
+    await paid(other);
+    assert.equal(world.door.keys.size, 1);
+  });
+});
