@@ -3,7 +3,7 @@
 //
 // Invariant: the engine is set up once, and everybody meets the same one.
 
-import { begin, current, digest, end, imports, next, setUp } from "oncegate-engine/engine.js";
+import { after, begin, current, digest, end, imports, next, setUp } from "oncegate-engine/engine.js";
 import { instantiate, instead } from "oncegate-encoding";
 
 let isThere = false;
@@ -35,7 +35,7 @@ export function isLoaded() {
 
 export function engine() {
   load();
-  if (isThere) return { begin, current, digest, end, next };
+  if (isThere) return { after, begin, current, digest, end, next };
   throw new Error("oncegate: the engine is still being loaded; wait for `ready` first");
 }
 

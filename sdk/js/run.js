@@ -123,7 +123,7 @@ export class Run {
   /** What comes first: `something`, the end of the time, or an interruption of these kinds. */
   #first(ms, over, something, kinds) {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => interrupt(over), Math.min(ms, LONGEST_MS));
+      const timer = engine().after(Math.min(ms, LONGEST_MS), () => interrupt(over));
       let isOver = false;
       const end = (said) => {
         isOver = true;

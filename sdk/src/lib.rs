@@ -11,7 +11,8 @@ mod flows;
 mod object;
 mod record;
 
-use js_sys::{Array, Uint8Array};
+use gloo_timers::callback::Timeout;
+use js_sys::{Array, Function, Uint8Array};
 use oncegate_core::attempt::record::{Naming, Phase, Record};
 use oncegate_core::intent::{InstallSecret, PayloadDigest};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -90,6 +91,16 @@ pub fn current(secret: &str, intent: &str, stored: JsValue) -> Result<Fields, Js
 pub fn end(stored: JsValue) -> Option<Fields> {
     let record = record::read(&stored).filter(|record| record.phase == Phase::Executed)?;
     Record::closed(Some(&record), record.epoch).map(|next| record::to_object(&next))
+}
+
+/// Calls `then` after so many milliseconds. The handle that it gives is for `clearTimeout`.
+#[wasm_bindgen]
+pub fn after(ms: u32, then: Function) -> JsValue {
+    let timeout = Timeout::new(ms, move || {
+        // What a listener throws is not the timer's: it stays with the page.
+        let _ = then.call0(&JsValue::UNDEFINED);
+    });
+    timeout.forget()
 }
 
 fn install_secret(text: &str) -> Result<InstallSecret, JsValue> {
