@@ -17,6 +17,7 @@ use crate::commands::Trouble;
 use crate::consumer::WINDOW_MS;
 use crate::log;
 use crate::outbox::{Message, Receiver};
+use crate::server::without_password;
 use crate::shop::effects;
 use crate::sql::{Database, Dialect};
 
@@ -45,7 +46,8 @@ impl Broker {
     ///
     /// The broker cannot be reached, or has no JetStream.
     pub async fn connect(url: &str) -> Result<Self, Trouble> {
-        let told = |error: &dyn Display| format!("cannot use the broker {url}: {error}");
+        let shown = without_password(url);
+        let told = |error: &dyn Display| format!("cannot use the broker {shown}: {error}");
         let client = async_nats::connect(url).await;
         let context = jetstream::new(client.map_err(|error| told(&error))?);
         let stream = stream::Config {

@@ -177,14 +177,15 @@ pub(crate) fn scheme(url: &str) -> &str {
     url.split(':').next().unwrap_or_default()
 }
 
-/// The URL as it may be shown.
+/// The URL as it may be shown: without a password, and without its query, which may hold one too.
 pub(crate) fn without_password(url: &str) -> String {
-    let parts = url.split_once("://").and_then(|(scheme, rest)| {
+    let shown = url.split('?').next().unwrap_or_default();
+    let parts = shown.split_once("://").and_then(|(scheme, rest)| {
         let (login, place) = rest.rsplit_once('@')?;
         let user = login.split(':').next().unwrap_or_default();
         Some(format!("{scheme}://{user}@{place}"))
     });
-    parts.unwrap_or_else(|| url.to_owned())
+    parts.unwrap_or_else(|| shown.to_owned())
 }
 
 /// Closes the connection that a request came on, without another byte.
@@ -265,4 +266,25 @@ fn tower_service(
         extensions.insert(hang_up.clone());
         request.map(axum::body::Body::new)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_what_is_secret_in_it() {
+        let cases = [
+            ("postgres://shop:secret@db/shop", "postgres://shop@db/shop"),
+            (
+                "postgres://db/shop?user=shop&password=secret",
+                "postgres://db/shop",
+            ),
+            ("nats://shop:secret@broker:4222", "nats://shop@broker:4222"),
+            ("sqlite:shop.sqlite", "sqlite:shop.sqlite"),
+        ];
+        for (url, shown) in cases {
+            assert_eq!(without_password(url), shown);
+        }
+    }
 }

@@ -14,6 +14,7 @@ use axum::{Json, Router};
 use oncegate_core::lifecycle::{OrderStatus, Outcome as Moved, Status};
 use oncegate_core::outcome::Outcome;
 use serde::Deserialize;
+use serde_json::error::Category;
 use serde_json::{Value, json};
 
 use super::pay::pay;
@@ -334,8 +335,16 @@ fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Effect> {
     serde_json::from_slice(body).map_err(|error| refused(&malformed(&error)))
 }
 
+/// What is wrong with a body, without a word of it: the answer is stored, and a card may stand in the wrong place.
 pub(super) fn malformed(error: &serde_json::Error) -> Problem {
-    let detail = format!("The body is not what this endpoint takes: {error}. Nothing was done.");
+    let what = match error.classify() {
+        Category::Data => "a field is missing, or holds something else than it should",
+        Category::Eof | Category::Io | Category::Syntax => "it is no JSON",
+    };
+    let (line, column) = (error.line(), error.column());
+    let detail = format!(
+        "The body is not what this endpoint takes: {what} (line {line}, column {column}). Nothing was done."
+    );
     Problem::new(422, "body_invalid", "This body makes no sense", detail)
 }
 
@@ -353,4 +362,19 @@ fn answer(status: u16, body: &Value) -> Answer {
 
 fn refused(problem: &Problem) -> Effect {
     Effect::Refused(problem.to_answer())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_in_the_wrong_place_is_not_repeated_in_the_answer() {
+        let body = br#"{"card": 4111111111111111}"#;
+        let error = serde_json::from_slice::<std::collections::BTreeMap<String, String>>(body);
+        let answer = malformed(&error.unwrap_err()).to_answer();
+        let text = String::from_utf8(answer.body).unwrap();
+        assert!(!text.contains("4111"), "{text}");
+        assert!(text.contains("line 1, column"), "{text}");
+    }
 }
