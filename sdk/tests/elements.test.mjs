@@ -1,9 +1,9 @@
 // `oncegate/auto` and `oncegate/element` in Chromium: forms that are bound without code.
 
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
-import { bundle, later, openPage, startBrowser, startShop, until } from "./pages.mjs";
+import { inOnePage, later, until } from "./pages.mjs";
 
 const FORM = '<form action="/orders" method="post" data-oncegate="cart-1"><input name="a" value="1"><button>Pay</button></form>';
 const PAGE = `
@@ -19,20 +19,7 @@ let shop;
 let browser;
 let page;
 
-before(async () => {
-  [shop, browser] = await Promise.all([startShop(), startBrowser()]);
-  shop.page = await bundle(PAGE);
-});
-after(async () => {
-  await browser?.close();
-  await shop?.stop();
-});
-beforeEach(async () => {
-  shop.clear();
-  shop.body = FORM;
-  await page?.context().close();
-  page = await openPage(browser, shop);
-});
+inOnePage(PAGE, (met) => ({ shop, browser, page } = met), FORM);
 
 const results = (count = 1) => until(async () => (await page.evaluate("results")).length >= count).then(() => page.evaluate("results"));
 

@@ -1,9 +1,9 @@
 // `oncegate/fetch`, and axios and ky on top of it, in Chromium: the same meanings in three dialects.
 
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
-import { bundle, drop, executeAndDrop, hold, later, openPage, refuse, startBrowser, startShop, unavailable } from "./pages.mjs";
+import { drop, executeAndDrop, hold, inOnePage, later, refuse, unavailable } from "./pages.mjs";
 
 const PAGE = `
   import axios from "axios";
@@ -32,19 +32,7 @@ let shop;
 let browser;
 let page;
 
-before(async () => {
-  [shop, browser] = await Promise.all([startShop(), startBrowser()]);
-  shop.page = await bundle(PAGE);
-});
-after(async () => {
-  await browser?.close();
-  await shop?.stop();
-});
-beforeEach(async () => {
-  shop.clear();
-  await page?.context().close();
-  page = await openPage(browser, shop);
-});
+inOnePage(PAGE, (met) => ({ shop, browser, page } = met));
 
 const post = (...order) => page.evaluate((order) => window.post(...order), order);
 

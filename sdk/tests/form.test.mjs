@@ -2,9 +2,9 @@
 // becomes of the answer. Test names that quote a complaint are about reports from other projects.
 
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
-import { bundle, clicks, executeAndDrop, executeAndHold, hold, html, later, openPage, ready, redirect, refuse, startBrowser, startShop, throttle, unavailable, until } from "./pages.mjs";
+import { clicks, executeAndDrop, executeAndHold, hold, html, inOnePage, later, ready, redirect, refuse, throttle, unavailable, until } from "./pages.mjs";
 
 const FORM = `<form id="order" action="/orders" method="post">
   <label>Mugs <input name="mugs" value="2" required></label>
@@ -29,20 +29,7 @@ let shop;
 let browser;
 let page;
 
-before(async () => {
-  [shop, browser] = await Promise.all([startShop(), startBrowser()]);
-  shop.page = await bundle(PAGE);
-});
-after(async () => {
-  await browser?.close();
-  await shop?.stop();
-});
-beforeEach(async () => {
-  shop.clear();
-  shop.body = FORM;
-  await page?.context().close();
-  page = await openPage(browser, shop);
-});
+inOnePage(PAGE, (met) => ({ shop, browser, page } = met), FORM);
 
 const button = "form button";
 const arrived = (count = 1) => until(() => shop.arrivals.length >= count);

@@ -3,6 +3,7 @@
 
 import { once } from "node:events";
 import http from "node:http";
+import { after, before, beforeEach } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { build } from "esbuild";
@@ -154,4 +155,26 @@ export async function until(ask, limitMs = 20_000) {
     if (value) return value;
     if (Date.now() > end) throw new Error(`waited ${limitMs} ms in vain for ${ask}`);
   }
+}
+
+/** A file whose tests all begin with a new page of one script: `meet` gets shop, browser and page before each; `body` is the page's. */
+export function inOnePage(script, meet, body) {
+  let shop;
+  let browser;
+  let page;
+  before(async () => {
+    [shop, browser] = await Promise.all([startShop(), startBrowser()]);
+    shop.page = await bundle(script);
+  });
+  after(async () => {
+    await browser?.close();
+    await shop?.stop();
+  });
+  beforeEach(async () => {
+    shop.clear();
+    if (body) shop.body = body;
+    await page?.context().close();
+    page = await openPage(browser, shop);
+    meet({ shop, browser, page });
+  });
 }

@@ -1,9 +1,9 @@
 // `oncegate/panel` in Chromium: what it shows, in which language, and under a strict policy.
 
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 
-import { bundle, executeAndDrop, hold, later, openPage, ready, refuse, startBrowser, startShop, until } from "./pages.mjs";
+import { executeAndDrop, hold, inOnePage, later, ready, refuse, until } from "./pages.mjs";
 
 const PAGE = `
   import { createOncegate } from "oncegate";
@@ -20,20 +20,7 @@ let shop;
 let browser;
 let page;
 
-before(async () => {
-  [shop, browser] = await Promise.all([startShop(), startBrowser()]);
-  shop.page = await bundle(PAGE);
-});
-after(async () => {
-  await browser?.close();
-  await shop?.stop();
-});
-beforeEach(async () => {
-  shop.clear();
-  shop.body = "<oncegate-panel></oncegate-panel>";
-  await page?.context().close();
-  page = await openPage(browser, shop);
-});
+inOnePage(PAGE, (met) => ({ shop, browser, page } = met), "<oncegate-panel></oncegate-panel>");
 
 const text = () => page.evaluate(() => [...panel.shadowRoot.children].map((part) => part.innerText).join("\n"));
 const details = (intent) => page.locator(`oncegate-panel details[data-intent="${intent}"]`);
