@@ -5,6 +5,8 @@
 //! word. A card is on the wire only: it is in no row, so it takes the next copy of the request to
 //! go on with what a crash left, and the gate sends one.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use oncegate_core::lifecycle::OrderStatus;
@@ -44,7 +46,9 @@ pub(super) async fn pay<DB: Dialect>(
         if let Some(verdict) = ledger.look_up(&call).await? {
             return Ok(verdict);
         }
-        match judge(&database, &id, &body).await? {
+        // What was begun is gone on with: the provider may have charged.
+        let is_started = ledger.is_started(&call).await?;
+        match judge(&database, &id, &body, is_started).await? {
             Ok(payment) => charge(&ledger, &provider, &call, id, payment).await,
             Err(problem) => ledger.refuse(&call, problem.to_answer()).await,
         }
@@ -59,6 +63,7 @@ async fn judge<DB: Dialect>(
     database: &Database<DB>,
     id: &str,
     body: &[u8],
+    is_started: bool,
 ) -> Result<Result<Payment, Problem>, Failure> {
     let Card { card } = match serde_json::from_slice(body) {
         Ok(card) => card,
@@ -73,7 +78,7 @@ async fn judge<DB: Dialect>(
             detail,
         )));
     };
-    if order.status != OrderStatus::WaitPay {
+    if order.status != OrderStatus::WaitPay && !is_started {
         let detail = "The order waits for no payment. Nothing was charged.";
         return Ok(Err(Problem::new(
             409,
@@ -101,33 +106,44 @@ async fn charge<DB: Dialect>(
         let paid = provider.charge(name.as_str(), &payment).await;
         paid.map_err(Into::into)
     };
+    // A transaction that did not commit has told nobody: what the last one heard counts.
+    let heard = Arc::new(Mutex::new(None));
+    let told = heard.clone();
     let record = async move |connection: &mut DB::Connection, paid: &Paid| {
-        record::<DB>(connection, &id, amount, paid).await
+        let Paid::Charged(charge) = paid else {
+            return Ok(shop::card_declined());
+        };
+        let callback = Callback {
+            pay_no: charge.clone(),
+            order_no: id.clone(),
+            amount_cents: amount,
+            sign: String::new(),
+        };
+        let (effect, what) = record::<DB>(connection, &callback).await?;
+        *told.lock().unwrap_or_else(PoisonError::into_inner) = Some((callback, what));
+        Ok(effect)
     };
-    ledger.outside(call, b"", ask, record).await
+    let verdict = ledger.outside(call, b"", ask, record).await?;
+    if let Some((callback, what)) = &*heard.lock().unwrap_or_else(PoisonError::into_inner) {
+        what.report(callback);
+    }
+    Ok(verdict)
 }
 
 /// The provider's word, in the shop's books: as if it had called back.
 async fn record<DB: Dialect>(
     connection: &mut DB::Connection,
-    id: &str,
-    amount_cents: i64,
-    paid: &Paid,
-) -> Result<Effect, Failure> {
-    let Paid::Charged(charge) = paid else {
-        return Ok(shop::card_declined());
-    };
-    let callback = Callback {
-        pay_no: charge.clone(),
-        order_no: id.to_owned(),
-        amount_cents,
-        sign: String::new(),
-    };
-    let outcome = match hear::<DB>(connection, &callback).await? {
+    callback: &Callback,
+) -> Result<(Effect, Heard), Failure> {
+    let heard = hear::<DB>(connection, callback).await?;
+    let outcome = match heard {
         Heard::Before | Heard::Paid => "paid",
         Heard::Surplus => "surplus",
         Heard::Foreign(why) => return Err(Failure::Unknown(why.into())),
     };
-    let body = json!({ "order": id, "charge": charge, "outcome": outcome });
-    Ok(executed(200, &body))
+    let Callback {
+        pay_no, order_no, ..
+    } = callback;
+    let body = json!({ "order": order_no, "charge": pay_no, "outcome": outcome });
+    Ok((executed(200, &body), heard))
 }

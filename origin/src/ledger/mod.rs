@@ -199,6 +199,19 @@ impl<DB: Dialect> Ledger<DB> {
         })
     }
 
+    /// Whether an effect outside the database was begun under this key, of which nobody knows yet what came of it
+    /// (L7). It has to be gone on with, whatever has changed meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be read. Nothing was done.
+    pub async fn is_started(&self, call: &Call) -> Result<bool, Failure> {
+        let reader = self.database.read().await;
+        let mut reader = reader.map_err(|error| Failure::NotExecuted(error.into()))?;
+        let found = sql::ledger::rows::<DB>(&mut reader, call).await?;
+        Ok(found.started.is_some())
+    }
+
     /// Makes sure that this key never has an effect, unless it had one already (L6): then the row is the
     /// answer, as it is to an attempt.
     ///

@@ -135,23 +135,32 @@ pub async fn take<DB: Dialect>(
     let heard = atomically!(database, |connection| {
         Ok(hear::<DB>(connection, callback).await?)
     })?;
-    let Callback {
-        pay_no, order_no, ..
-    } = callback;
+    heard.report(callback);
     Ok(match heard {
-        Heard::Before | Heard::Paid => Word::Success,
-        Heard::Surplus => {
-            metrics::count(Event::Surplus);
-            let what =
-                format!("{pay_no} paid {order_no}, which waits for no payment: give it back");
-            log::alarm("surplus_payment", &what);
-            Word::Success
-        }
-        Heard::Foreign(why) => {
-            log::alarm("callback", &format!("{pay_no} for {order_no}: {why}"));
-            Word::Fail
-        }
+        Heard::Before | Heard::Paid | Heard::Surplus => Word::Success,
+        Heard::Foreign(_) => Word::Fail,
     })
+}
+
+impl Heard {
+    /// Tells a person what one has to know. To be called when it is committed, and once.
+    pub(crate) fn report(&self, callback: &Callback) {
+        let Callback {
+            pay_no, order_no, ..
+        } = callback;
+        match self {
+            Self::Before | Self::Paid => {}
+            Self::Surplus => {
+                metrics::count(Event::Surplus);
+                let what =
+                    format!("{pay_no} paid {order_no}, which waits for no payment: give it back");
+                log::alarm("surplus_payment", &what);
+            }
+            Self::Foreign(why) => {
+                log::alarm("callback", &format!("{pay_no} for {order_no}: {why}"));
+            }
+        }
+    }
 }
 
 /// Takes note of a payment that is certainly the provider's, in the transaction of the connection.

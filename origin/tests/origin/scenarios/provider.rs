@@ -234,3 +234,32 @@ async fn l7_a_declined_card_is_a_refusal_and_another_card_pays() {
     assert_eq!(world.charges().await.len(), 2);
     assert_balance(&world.books).await;
 }
+
+/// The payment was begun, its answer was lost, and meanwhile the order was canceled: the charge is found, written down,
+/// and a person is told.
+#[tokio::test]
+async fn l7_a_payment_that_was_begun_is_found_even_if_its_order_waits_for_none_any_more() {
+    let world = World::start().await;
+    let order = world.order().await;
+    world.set_faults(json!(["lose_answer"])).await;
+    let call = payment(&order, CARD);
+    assert_eq!(world.send(&call).await.status, 500);
+    let cancel = Call::at(&format!("/orders/{order}/cancel"), "cancel", "");
+    assert_eq!(world.send(&cancel).await.status, 200);
+    let response = world.send(&call).await;
+    assert_eq!(
+        (response.status, response.outcome()),
+        (200, Some("executed"))
+    );
+    assert_eq!(response.json()["outcome"], "surplus");
+    // A duplicate hears the same, and nobody is told again.
+    assert_eq!(world.send(&call).await.stored(), response.stored());
+    assert_eq!(world.charges().await.len(), 1);
+    let surplus = "SELECT count(*) FROM callbacks WHERE outcome = 'surplus'";
+    assert_eq!(world.books.number(surplus).await, 1);
+    let shop = world.shop.as_ref().unwrap().address;
+    let metrics = parse(&exchange(shop, &request("GET", "/metrics", &[], b"")).await);
+    let metrics = String::from_utf8(metrics.body).unwrap();
+    assert!(metrics.contains("surplus_payments_total 1\n"), "{metrics}");
+    assert_balance(&world.books).await;
+}
