@@ -2,7 +2,7 @@
 //!
 //! **Invariant: every finding is a number that two tables disagree about.** Nothing is mended here. On a
 //! shop that is at work, a check in one transaction sees one moment of it; what the relay has not
-//! delivered yet is no finding.
+//! delivered yet is no finding. With a broker in between, what its consumers have not had yet is one.
 
 use std::fmt;
 
@@ -66,11 +66,13 @@ const QUESTIONS: [Question; 11] = [
               WHERE found <> due",
     },
     Question {
-        what: "messages: what is delivered has one effect",
+        what: "messages: what is delivered has its effect",
         sql: "SELECT outbox.id AS name FROM outbox
               WHERE outbox.state = 'delivered'
-              AND NOT EXISTS (SELECT 1 FROM notices WHERE notices.id = outbox.id)
-              AND NOT EXISTS (SELECT 1 FROM consumed WHERE consumed.message = outbox.id)",
+              AND ((outbox.topic = 'notice'
+                  AND NOT EXISTS (SELECT 1 FROM notices WHERE notices.id = outbox.id))
+                OR (outbox.topic = 'coupon'
+                  AND NOT EXISTS (SELECT 1 FROM coupons WHERE coupons.order_id = outbox.aggregate)))",
     },
     Question {
         what: "stock: a message moves each line once",

@@ -77,7 +77,8 @@ async fn add<DB: Dialect>(
     amount: i64,
 ) -> Result<bool, sqlx::Error> {
     let sql = "UPDATE accounts SET points = points + ? WHERE user_id = ? AND points >= ?";
-    let values = [amount.into(), user.into(), (-amount).into()];
+    // No account has as much as the smallest number takes.
+    let values = [amount.into(), user.into(), amount.saturating_neg().into()];
     Ok(connection.run(sql, &values).await? == 1)
 }
 
@@ -112,6 +113,16 @@ pub async fn move_stock<DB: Dialect>(
     let sql = "UPDATE stock_moves SET missing = quantity, quantity = 0 WHERE id = ?";
     connection.run(sql, &[operation.into()]).await?;
     Ok(Changed::TooLittle)
+}
+
+/// What an operation moved. `None`: there was no such operation.
+pub(crate) async fn moved<DB: Dialect>(
+    connection: &mut DB::Connection,
+    operation: &str,
+) -> Result<Option<i64>, sqlx::Error> {
+    let sql = "SELECT quantity FROM stock_moves WHERE id = ?";
+    let row = connection.first(sql, &[operation.into()]).await?;
+    row.map(|row| row.get("quantity")).transpose()
 }
 
 /// Joins an activity. `false`: this user has joined before.

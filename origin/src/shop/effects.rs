@@ -14,9 +14,10 @@ use crate::ledger::Failure;
 use crate::log;
 use crate::metrics::{self, Event};
 use crate::outbox::{Message, Receiver};
+use crate::shop::moves;
 use crate::sql::work::{FirstInsert, atomically, first_insert, is_first};
 use crate::sql::{self, Database, Dialect};
-use crate::sums::{Changed, move_stock};
+use crate::sums::{Changed, move_stock, moved};
 
 const COUPON: FirstInsert = first_insert!("coupons", "order_id, created_at", "?, ?", "order_id");
 const NOTICE: FirstInsert = first_insert!(
@@ -83,8 +84,8 @@ async fn work<DB: Dialect>(
     let now = now_ms().cast_signed();
     let Payload { order, status } = payload;
     match message.topic.as_str() {
-        "stock" => move_lines::<DB>(connection, message, order, 1).await?,
-        "return" => move_lines::<DB>(connection, message, order, -1).await?,
+        "stock" => take_lines::<DB>(connection, message, order).await?,
+        "return" => put_lines_back::<DB>(connection, message, order).await?,
         "coupon" => {
             is_first::<DB>(connection, COUPON, &[order.into(), now.into()]).await?;
         }
@@ -105,23 +106,39 @@ async fn work<DB: Dialect>(
     Ok(())
 }
 
-async fn move_lines<DB: Dialect>(
+/// In one order for all, so that two orders cannot each hold what the other one waits for.
+async fn take_lines<DB: Dialect>(
     connection: &mut DB::Connection,
     message: &Message,
     order: &str,
-    sign: i64,
 ) -> Result<(), sqlx::Error> {
-    // In one order for all, so that two orders cannot each hold what the other one waits for.
     for line in sql::shop::lines_by_sku::<DB>(connection, order).await? {
         let operation = format!("{}/{}", message.id, line.number);
-        let quantity = sign * line.quantity;
-        let moved = move_stock::<DB>(connection, &operation, &line.sku, quantity).await?;
+        let moved = move_stock::<DB>(connection, &operation, &line.sku, line.quantity).await?;
         if moved == Changed::TooLittle {
             log::alarm(
                 "stock",
                 &format!("{order} is paid, and {} is missing", line.sku),
             );
         }
+    }
+    Ok(())
+}
+
+/// Puts back what left the shelf: for an order that was paid later, what its own message took, which is
+/// nothing where goods were missing; for one that was paid at once, what its lines say.
+async fn put_lines_back<DB: Dialect>(
+    connection: &mut DB::Connection,
+    message: &Message,
+    order: &str,
+) -> Result<(), sqlx::Error> {
+    let taking = moves::stock_message(order);
+    for line in sql::shop::lines_by_sku::<DB>(connection, order).await? {
+        let taken = format!("{taking}/{}", line.number);
+        let taken = moved::<DB>(connection, &taken).await?;
+        let quantity = taken.unwrap_or(line.quantity);
+        let operation = format!("{}/{}", message.id, line.number);
+        move_stock::<DB>(connection, &operation, &line.sku, -quantity).await?;
     }
     Ok(())
 }

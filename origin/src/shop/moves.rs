@@ -47,6 +47,13 @@ pub async fn move_order<DB: Dialect>(
     Ok(outcome)
 }
 
+/// The id of the message that takes the goods of an order off the shelf that is paid later.
+pub(crate) fn stock_message(id: &str) -> String {
+    let owed = follows(id, OrderStatus::WaitPay, OrderStatus::Paid);
+    let mut stock = owed.iter().filter(|owed| owed.topic == "stock");
+    stock.next().map(Owed::id).unwrap_or_default()
+}
+
 /// The messages that a move owes. Their places follow from the status, so that each is owed once and
 /// those of a later status come later.
 fn follows(id: &str, expected: OrderStatus, target: OrderStatus) -> Vec<Owed> {

@@ -170,3 +170,39 @@ async fn a_sender_that_leaves_half_way_has_paid_and_hears_so_the_next_time() {
     assert_eq!(call_back(&shop, &bytes).await, "success");
     assert_eq!(count(&shop, "outbox").await, 3);
 }
+
+/// One mug is on the shelf, and two orders that are paid later want it.
+#[tokio::test]
+async fn canceling_puts_back_only_what_was_taken() {
+    let shop = Shop::open().await;
+    let (first, second) = (order(&shop, "a").await, order(&shop, "b").await);
+    // All but one were sold before.
+    shop.books
+        .run("UPDATE products SET stock = 1, initial_stock = 1 WHERE sku = 'mug'")
+        .await;
+    for (pay_no, order) in [("p1", &first), ("p2", &second)] {
+        let word = call_back(&shop, &callback(pay_no, order, MUG)).await;
+        assert_eq!(word, "success");
+        relay_all(&shop.books).await;
+    }
+    assert_eq!(shop.books.stock("mug").await, 0);
+    let cancel = Call::at(&format!("/orders/{second}/cancel"), "c", "");
+    assert_eq!(shop.send(&cancel).await.status, 200);
+    relay_all(&shop.books).await;
+    assert_eq!(shop.books.stock("mug").await, 0);
+    let cancel = Call::at(&format!("/orders/{first}/cancel"), "d", "");
+    assert_eq!(shop.send(&cancel).await.status, 200);
+    relay_all(&shop.books).await;
+    assert_eq!(shop.books.stock("mug").await, 1);
+    assert_balance(&shop.books).await;
+}
+
+#[tokio::test]
+async fn the_books_balance_after_the_records_of_messages_were_forgotten() {
+    let shop = Shop::open().await;
+    let order = order(&shop, "k").await;
+    call_back(&shop, &callback("p", &order, MUG)).await;
+    relay_all(&shop.books).await;
+    shop.books.run("DELETE FROM consumed").await;
+    assert_balance(&shop.books).await;
+}
