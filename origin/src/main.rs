@@ -120,8 +120,11 @@ struct Consume {
 struct Purge {
     #[command(flatten)]
     at: At,
-    /// How long keys are kept after they were settled: the `ledger_retention` of the gate's routes.
-    #[arg(long, env = "ONCEGATE_RETENTION_DAYS", default_value_t = 30)]
+    /// How long keys are kept after they were settled: the `ledger_retention` of the gate's routes. Never less
+    /// than two weeks, twice as long as the gate remembers a key unless told otherwise: a key that is
+    /// forgotten sooner can have a second effect.
+    #[arg(long, env = "ONCEGATE_RETENTION_DAYS", default_value_t = 30,
+        value_parser = clap::value_parser!(u32).range(14..))]
     retention_days: u32,
 }
 
@@ -272,4 +275,27 @@ fn say(line: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut stdout = io::stdout();
     writeln!(stdout, "{line}")?;
     Ok(stdout.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn l9_a_retention_after_which_a_key_could_come_back_is_refused() {
+        let days = |days| {
+            let arguments = [
+                "oncegate-origin",
+                "purge",
+                "--database",
+                "sqlite:x",
+                "--retention-days",
+                days,
+            ];
+            Cli::try_parse_from(arguments).map(|_| ())
+        };
+        assert!(days("14").is_ok());
+        let error = days("0").unwrap_err().to_string();
+        assert!(error.contains("14"), "{error}");
+    }
 }

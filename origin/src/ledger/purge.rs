@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
-use super::Ledger;
+use super::{Failure, Ledger};
 use crate::clock::now_ms;
 use crate::sql;
 use crate::sql::Dialect;
+use crate::sql::work::atomically;
 
 /// How many rows go at a time, so that nobody waits for a long transaction.
 const BATCH: u64 = 500;
@@ -24,14 +25,15 @@ impl<DB: Dialect> Ledger<DB> {
     /// # Errors
     ///
     /// The database cannot be written to. What was forgotten until then stays forgotten.
-    pub async fn purge(&self, retention: Duration) -> Result<u64, sqlx::Error> {
+    pub async fn purge(&self, retention: Duration) -> Result<u64, Failure> {
         let retention = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
         let before = now_ms().saturating_sub(retention);
         let mut gone = 0;
         loop {
-            // A connection for one batch only: others come in between.
-            let mut connection = self.database.write().await?;
-            let batch = sql::ledger::purge::<DB>(&mut connection, before, BATCH).await?;
+            // A transaction for one batch only: others come in between. It locks no gaps, into which they insert.
+            let batch = atomically!(self.database, |connection| {
+                Ok(sql::ledger::purge::<DB>(connection, before, BATCH).await?)
+            })?;
             gone += batch;
             if batch < BATCH {
                 return Ok(gone);

@@ -142,11 +142,6 @@ impl<DB: Dialect> Database<DB> {
         }
     }
 
-    /// A connection to write with, one statement at a time.
-    pub(crate) async fn write(&self) -> Result<PoolConnection<DB>, sqlx::Error> {
-        self.writers.acquire().await
-    }
-
     /// A connection to read with, outside any transaction.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ CREATE TABLE products (
 ) ENGINE = InnoDB, CHARACTER SET utf8mb4;
 
 CREATE TABLE orders (
-    id          VARCHAR(64) PRIMARY KEY,
+    id          VARBINARY(64) PRIMARY KEY,
     -- The key. Unique a second time, independently of the ledger: the business's own floor.
     request_id  VARBINARY(255) NOT NULL UNIQUE,
     email       VARCHAR(255) NOT NULL,
@@ -22,7 +22,7 @@ CREATE TABLE orders (
 ) ENGINE = InnoDB, CHARACTER SET utf8mb4;
 
 CREATE TABLE order_items (
-    order_id    VARCHAR(64) NOT NULL,
+    order_id    VARBINARY(64) NOT NULL,
     line        BIGINT       NOT NULL,
     sku         VARBINARY(64) NOT NULL,
     name        VARCHAR(255) NOT NULL,
@@ -34,8 +34,8 @@ CREATE TABLE order_items (
 ) ENGINE = InnoDB, CHARACTER SET utf8mb4;
 
 CREATE TABLE payments (
-    id           VARCHAR(64) PRIMARY KEY,
-    order_id     VARCHAR(64) NOT NULL UNIQUE,
+    id           VARBINARY(64) PRIMARY KEY,
+    order_id     VARBINARY(64) NOT NULL UNIQUE,
     amount_cents BIGINT       NOT NULL,
     currency     VARCHAR(255) NOT NULL,
     card_last4   VARCHAR(255) NOT NULL,

@@ -7,7 +7,7 @@ ALTER TABLE orders ADD COLUMN status BIGINT NOT NULL DEFAULT 2;
 -- 'settled' paid its order; 'surplus' is money that no order waits for, and has to be given back.
 CREATE TABLE callbacks (
     pay_no       VARBINARY(255) PRIMARY KEY,
-    order_id     VARCHAR(64) NOT NULL,
+    order_id     VARBINARY(64) NOT NULL,
     amount_cents BIGINT NOT NULL,
     outcome      VARCHAR(16) NOT NULL CHECK (outcome IN ('settled', 'surplus')),
     created_at   BIGINT NOT NULL,

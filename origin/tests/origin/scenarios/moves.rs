@@ -95,3 +95,16 @@ async fn shipping_and_canceling_at_once_is_one_of_them() {
     assert_eq!(stock, if canceled { 100 } else { 99 });
     assert_balance(&shop.books).await;
 }
+
+#[tokio::test]
+async fn an_order_is_found_by_its_own_spelling_only() {
+    let shop = Shop::open().await;
+    let order = paid(&shop).await;
+    let other = order.to_uppercase();
+    let response = step(&shop, &other, "ship", "s").await;
+    assert_eq!(
+        (response.status, response.code()),
+        (404, "order_not_found".into())
+    );
+    assert_eq!(shop.books.number("SELECT status FROM orders").await, 2);
+}
