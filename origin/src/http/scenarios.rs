@@ -258,63 +258,63 @@ struct Delivery {
     payload: Value,
 }
 
-/// A message that comes over HTTP instead of a broker. Its id is its identity, not the key.
+/// A message that comes over HTTP instead of a broker. Its id is what it is dropped by, whatever the key.
 async fn message<DB: Dialect>(
     State(context): State<Context<DB>>,
     signed: Signed,
     body: Bytes,
 ) -> Result<Reply, Reply> {
-    signed.attempt()?;
-    let Delivery { id, topic, payload } =
-        serde_json::from_slice(&body).map_err(|error| Reply::did_nothing(malformed(&error)))?;
-    let message = Message {
-        id,
-        topic,
-        payload: payload.to_string(),
-        attempt: 1,
-    };
-    let database = context.database;
-    let gate = context.gate.clone();
-    let work = gate
-        .tasks()
-        .spawn(async move { effects::receive(&database, &message).await });
-    let consumed = work
-        .await
-        .map_err(|error| Failure::Unknown(error.into()))??;
-    let said = match consumed {
-        Consumed::Now => "now",
-        Consumed::Before => "before",
-    };
-    let answer = answer(200, &json!({ "consumed": said }));
-    Ok(Reply::from(answer).with_outcome(Outcome::Executed))
+    once!(context, signed, |connection, _key| {
+        let Delivery { id, topic, payload } = match read(&body) {
+            Ok(delivery) => delivery,
+            Err(effect) => return Ok(effect),
+        };
+        let message = Message {
+            id,
+            topic,
+            payload: payload.to_string(),
+            attempt: 1,
+        };
+        let said = match effects::receive_within::<DB>(connection, &message).await? {
+            Consumed::Now => "now",
+            Consumed::Before => "before",
+        };
+        Ok(executed(200, &json!({ "consumed": said })))
+    })
 }
 
-/// Runs the settlement. Its rows are its identity: a repeated call finds nothing open.
+/// Runs the settlement. It commits row by row, and its rows are its identity: a repeated call finds nothing
+/// open. A key that was cancelled before settles nothing.
 async fn settle<DB: Dialect>(
     State(context): State<Context<DB>>,
     signed: Signed,
 ) -> Result<Reply, Reply> {
-    signed.attempt()?;
+    let call = signed.attempt()?;
     let database = context.database;
     let gate = context.gate.clone();
+    if let Some(verdict) = gate.ledger().look_up(&call).await? {
+        return Ok(verdict.into());
+    }
     let work = gate
         .tasks()
         .spawn(async move { job::settle(&database, Settings::default()).await });
-    let run = work
-        .await
-        .map_err(|error| Failure::Unknown(error.into()))??;
-    match run {
+    let ended = work.await;
+    let run = ended.map_err(|error| Failure::Unknown(error.into()))?;
+    // Rows may have been paid out before it failed.
+    match run.map_err(|failure| Failure::Unknown(failure.into()))? {
         Run::Settled(rows) => {
             let answer = answer(200, &json!({ "settled": rows }));
             Ok(Reply::from(answer).with_outcome(Outcome::Executed))
         }
-        Run::Busy | Run::Overtaken => {
-            let detail = "Another run is at work, and settles everything that is open.";
-            Err(Reply::did_nothing(Problem::new(
-                409, "job_busy", "Busy", detail,
-            )))
-        }
+        Run::Busy => Err(Reply::did_nothing(busy("Nothing was done."))),
+        Run::Overtaken => Err(busy("What was settled until then stays so.").into()),
     }
+}
+
+fn busy(what_was_done: &str) -> Problem {
+    let detail =
+        format!("Another run is at work, and settles everything that is open. {what_was_done}");
+    Problem::new(409, "job_busy", "Busy", detail)
 }
 
 async fn check<DB: Dialect>(State(context): State<Context<DB>>) -> Result<Json<Value>, Reply> {

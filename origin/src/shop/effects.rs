@@ -56,24 +56,32 @@ pub async fn receive<DB: Dialect>(
     database: &Database<DB>,
     message: &Message,
 ) -> Result<Consumed, Failure> {
-    let payload: Payload = serde_json::from_str(&message.payload)
-        .map_err(|error| Failure::NotExecuted(error.into()))?;
     let consumed = atomically!(database, |connection| {
-        let is_new = consumer::is_new::<DB>(connection, &message.topic, &message.id).await?;
-        if is_new {
-            work::<DB>(connection, message, &payload).await?;
-        }
-        Ok(if is_new {
-            Consumed::Now
-        } else {
-            Consumed::Before
-        })
+        receive_within::<DB>(connection, message).await
     })?;
     metrics::count(match consumed {
         Consumed::Now => Event::Consumed,
         Consumed::Before => Event::Dropped,
     });
     Ok(consumed)
+}
+
+/// Does the work of a message, unless it was done, in the transaction of the connection.
+///
+/// # Errors
+///
+/// As [`receive`]; the transaction has to be rolled back.
+pub(crate) async fn receive_within<DB: Dialect>(
+    connection: &mut DB::Connection,
+    message: &Message,
+) -> Result<Consumed, Failure> {
+    let payload: Payload = serde_json::from_str(&message.payload)
+        .map_err(|error| Failure::NotExecuted(error.into()))?;
+    if !consumer::is_new::<DB>(connection, &message.topic, &message.id).await? {
+        return Ok(Consumed::Before);
+    }
+    work::<DB>(connection, message, &payload).await?;
+    Ok(Consumed::Now)
 }
 
 async fn work<DB: Dialect>(

@@ -114,6 +114,40 @@ async fn a_settlement_and_a_message_are_asked_for_over_http() {
     assert_balance(&shop.books).await;
 }
 
+#[tokio::test]
+async fn l6_a_message_and_a_settlement_of_a_cancelled_key_do_nothing() {
+    let shop = Shop::open().await;
+    let payload = json!({ "order": "o", "status": "PAID" });
+    let body = json!({ "id": "m", "topic": "notice", "payload": payload }).to_string();
+    for call in [
+        Call::at("/messages", "a", &body),
+        Call::at("/settlements", "b", ""),
+    ] {
+        assert_eq!(shop.ask("cancel", &call).await.outcome(), Some("cancelled"));
+        let late = shop.send(&call).await;
+        assert_eq!((late.status, late.outcome()), (410, Some("cancelled")));
+    }
+    for table in ["consumed", "notices", "job_runs"] {
+        let sql = format!("SELECT count(*) FROM {table}");
+        assert_eq!(shop.books.number(&sql).await, 0, "{table}");
+    }
+}
+
+#[tokio::test]
+async fn l5_a_message_is_answered_again_under_its_key_and_refuses_another_body() {
+    let shop = Shop::open().await;
+    let body = |id| {
+        let payload = json!({ "order": "o", "status": "PAID" });
+        json!({ "id": id, "topic": "notice", "payload": payload }).to_string()
+    };
+    let first = shop.send(&Call::at("/messages", "a", &body("m"))).await;
+    let again = shop.send(&Call::at("/messages", "a", &body("m"))).await;
+    assert_eq!(again.stored(), first.stored());
+    let other = shop.send(&Call::at("/messages", "a", &body("n"))).await;
+    assert_eq!((other.status, other.outcome()), (422, Some("executed")));
+    assert_eq!(shop.books.number("SELECT count(*) FROM notices").await, 1);
+}
+
 /// A checker that finds nothing proves nothing, unless it finds what is there.
 #[tokio::test]
 async fn the_checker_names_what_does_not_balance() {
