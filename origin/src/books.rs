@@ -1,13 +1,12 @@
 //! Whether the books balance: stock, charges, points and payouts, recomputed from the rows.
 //!
 //! **Invariant: every finding is a number that two tables disagree about.** Nothing is mended here. On a
-//! shop that is at work, a check in one transaction sees one moment of it; what the relay has not
+//! shop that is at work, a check sees one moment of it and keeps nobody waiting; what the relay has not
 //! delivered yet is no finding. With a broker in between, what its consumers have not had yet is one.
 
 use std::fmt;
 
 use crate::ledger::Failure;
-use crate::sql::work::atomically;
 use crate::sql::{Database, Dialect, Statements};
 
 /// What does not balance. Empty: everything does.
@@ -121,16 +120,15 @@ const QUESTIONS: [Question; 11] = [
 ///
 /// The database failed.
 pub async fn check<DB: Dialect>(database: &Database<DB>) -> Result<Findings, Failure> {
-    atomically!(database, |connection| {
-        let mut findings = Vec::new();
-        for Question { what, sql } in QUESTIONS {
-            for row in connection.all(sql, &[]).await? {
-                let name: String = row.get("name")?;
-                findings.push(format!("{what}: not so for {name}"));
-            }
+    let mut moment = database.snapshot().await?;
+    let mut findings = Vec::new();
+    for Question { what, sql } in QUESTIONS {
+        for row in moment.all(sql, &[]).await? {
+            let name: String = row.get("name")?;
+            findings.push(format!("{what}: not so for {name}"));
         }
-        Ok(Findings(findings))
-    })
+    }
+    Ok(Findings(findings))
 }
 
 impl Findings {

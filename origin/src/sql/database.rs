@@ -142,6 +142,15 @@ impl<DB: Dialect> Database<DB> {
         }
     }
 
+    /// A transaction that sees one moment, and keeps nobody from writing.
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be reached.
+    pub(crate) async fn snapshot(&self) -> Result<Transaction<DB>, sqlx::Error> {
+        self.readers.begin_with(DB::snapshot()).await
+    }
+
     /// A connection to read with, outside any transaction.
     ///
     /// # Errors

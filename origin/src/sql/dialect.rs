@@ -22,6 +22,10 @@ pub trait Dialect: sqlx::Database<Connection: Migrate> + sealed::Sealed {
     #[doc(hidden)]
     fn begin(wait: Duration) -> SqlStr;
 
+    /// What begins a transaction that only reads, all of it at one moment.
+    #[doc(hidden)]
+    fn snapshot() -> SqlStr;
+
     /// This database's words for a statement.
     #[doc(hidden)]
     fn words(sql: Sql) -> SqlStr;

@@ -37,6 +37,12 @@ impl Dialect for MySql {
         .into_sql_str()
     }
 
+    fn snapshot() -> SqlStr {
+        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
+         START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+            .into_sql_str()
+    }
+
     fn words(sql: Sql) -> SqlStr {
         sql.mysql.into_sql_str()
     }

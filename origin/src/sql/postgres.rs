@@ -35,6 +35,10 @@ impl Dialect for Postgres {
         .into_sql_str()
     }
 
+    fn snapshot() -> SqlStr {
+        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".into_sql_str()
+    }
+
     fn words(sql: Sql) -> SqlStr {
         numbered(sql.postgres)
     }

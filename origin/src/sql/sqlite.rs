@@ -46,6 +46,10 @@ impl Dialect for Sqlite {
         "BEGIN IMMEDIATE".into_sql_str()
     }
 
+    fn snapshot() -> SqlStr {
+        "BEGIN".into_sql_str()
+    }
+
     fn words(sql: Sql) -> SqlStr {
         sql.sqlite.into_sql_str()
     }
