@@ -4,11 +4,12 @@
 //! values are integers, texts and bytes, and nobody outside this folder knows which database it is.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::time::Duration;
 
 use sqlx::migrate::{Migrate, Migrator};
 use sqlx::{AssertSqlSafe, Pool, SqlSafeStr, SqlStr};
+
+use super::Row;
 
 /// A database that a ledger can live in: `sqlx::Sqlite`, `sqlx::MySql` (MariaDB too) or
 /// `sqlx::Postgres`. A service that imports the ledger only names one; the methods are for code that
@@ -209,7 +210,7 @@ impl<C: sqlx::Connection<Database: Dialect<Connection = C>>> Statements for C {
         let words = C::Database::words(sql.into());
         async {
             let rows = C::Database::fetch(self, words, values).await?;
-            Ok(rows.into_iter().map(Row).collect())
+            Ok(rows.into_iter().map(Row::new).collect())
         }
     }
 
@@ -221,63 +222,8 @@ impl<C: sqlx::Connection<Database: Dialect<Connection = C>>> Statements for C {
         let words = C::Database::words(sql.into());
         async {
             let rows = C::Database::fetch(self, words, values).await?;
-            Ok(rows.into_iter().next().map(Row))
+            Ok(rows.into_iter().next().map(Row::new))
         }
-    }
-}
-
-/// A row, read by the names of its columns.
-pub struct Row<DB: Dialect>(DB::Row);
-
-impl<DB: Dialect> Row<DB> {
-    /// The value of a column.
-    ///
-    /// # Errors
-    ///
-    /// There is no such column, it holds another type, or NULL where `T` is no `Option`.
-    pub fn get<T: Column>(&self, column: &str) -> Result<T, sqlx::Error> {
-        T::read::<DB>(&self.0, column)
-    }
-}
-
-impl<DB: Dialect> fmt::Debug for Row<DB> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What it holds may be a secret.
-        f.write_str("Row(…)")
-    }
-}
-
-/// What a column can be read as.
-pub trait Column: Sized {
-    /// Reads it.
-    #[doc(hidden)]
-    fn read<DB: Dialect>(row: &DB::Row, column: &str) -> Result<Self, sqlx::Error>;
-}
-
-macro_rules! column {
-    ($type:ty, $method:ident) => {
-        impl Column for Option<$type> {
-            fn read<DB: Dialect>(row: &DB::Row, column: &str) -> Result<Self, sqlx::Error> {
-                DB::$method(row, column)
-            }
-        }
-
-        impl Column for $type {
-            fn read<DB: Dialect>(row: &DB::Row, column: &str) -> Result<Self, sqlx::Error> {
-                DB::$method(row, column)?.ok_or_else(|| null(column))
-            }
-        }
-    };
-}
-
-column!(i64, integer);
-column!(String, text);
-column!(Vec<u8>, bytes);
-
-fn null(column: &str) -> sqlx::Error {
-    sqlx::Error::ColumnDecode {
-        index: column.to_owned(),
-        source: "it is NULL".into(),
     }
 }
 

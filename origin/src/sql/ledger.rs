@@ -4,7 +4,7 @@ use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::{Key, KeyKind};
 use oncegate_core::ledger::{Row, State};
 
-use super::dialect::Row as Columns;
+use super::Row as Columns;
 use super::{Dialect, Meaning, Sql, Statements};
 use crate::clock::now_ms;
 use crate::ledger::outside::Unfinished;

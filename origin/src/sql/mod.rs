@@ -12,10 +12,12 @@ pub(crate) mod ledger;
 mod mysql;
 pub(crate) mod outbox;
 mod postgres;
+mod row;
 pub(crate) mod shop;
 mod sqlite;
 pub(crate) mod work;
 
 pub(crate) use self::database::{Busy, POOL, Patience, Transaction, is_busy};
 pub use self::database::{Database, LOCK_WAIT};
-pub use self::dialect::{Column, Dialect, Meaning, Row, Sql, Statements, Value};
+pub use self::dialect::{Dialect, Meaning, Sql, Statements, Value};
+pub use self::row::{Column, Row};
