@@ -8,7 +8,7 @@ import { after, before, beforeEach, test } from "node:test";
 
 import { startOrigin } from "../support/origin.mjs";
 import { call } from "../support/raw.mjs";
-import { startStack, until } from "../support/stack.mjs";
+import { lookUp, startStack, until } from "../support/stack.mjs";
 
 const FAILURES = 5;
 let origin;
@@ -25,8 +25,7 @@ after(async () => {
 beforeEach(() => origin.clear());
 
 const send = (key = randomUUID()) => call(stack.gate, "/orders", { key });
-const look = async (key) =>
-  (await call(stack.gate, "/.oncegate/v1/operations", { method: "GET", key })).json();
+const look = (key) => lookUp(stack, key);
 
 /** Calls the origin so often in vain that the next request is preceded by a test. */
 async function fail(times = FAILURES) {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
 
-import { send, startStack, until } from "../support/stack.mjs";
+import { lookUp, send, startStack, until } from "../support/stack.mjs";
 
 let stack;
 let key;
@@ -18,8 +18,7 @@ beforeEach(() => {
   return stack.clear();
 });
 
-const look = async (key) =>
-  (await fetch(`${stack.gate}/.oncegate/v1/operations`, { headers: { "idempotency-key": key } })).json();
+const look = (key) => lookUp(stack, key);
 
 const cancel = async (key, query = "") => {
   const headers = { "idempotency-key": key };

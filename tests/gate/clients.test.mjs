@@ -6,13 +6,12 @@ import { test } from "node:test";
 
 import { call, connect } from "../support/raw.mjs";
 import { gateWith, key, origin, stack } from "../support/scripted.mjs";
-import { until } from "../support/stack.mjs";
+import { lookUp, until } from "../support/stack.mjs";
 
 gateWith({ origin: "none", wait_ms: 500, client_timeout_ms: 2_000 });
 
 const BODY = JSON.stringify({ cart: [{ sku: "mug", quantity: 1 }], note: "x".repeat(1_000) });
-const look = async (of = key) =>
-  (await call(stack.gate, "/.oncegate/v1/operations", { method: "GET", key: of })).json();
+const look = (of = key) => lookUp(stack, of);
 const send = (options = {}) => call(stack.gate, "/orders", { key, body: BODY, ...options });
 const settled = () => until(() => look(), (seen) => seen.unsettled === 0 && seen.attempts > 0);
 

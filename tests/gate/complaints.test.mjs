@@ -21,7 +21,7 @@ import { test } from "node:test";
 
 import { call } from "../support/raw.mjs";
 import { gateWith, key, origin, stack } from "../support/scripted.mjs";
-import { json, until } from "../support/stack.mjs";
+import { json, lookUp, until } from "../support/stack.mjs";
 
 const TIMES = "lease_ms = 1000, wait_ms = 500, client_timeout_ms = 800, max_body_bytes = 65536";
 const ROUTES = `[
@@ -42,8 +42,7 @@ async function send(path, { name = key, body = "{}", headers = {} } = {}) {
   return { status: answer.status, says: answer.says, text: answer.bytes.toString(), problem: isProblem ? answer.json() : {} };
 }
 
-const look = async (route, name = key) =>
-  (await fetch(`${stack.gate}/.oncegate/v1/operations?route=${route}`, { headers: { "idempotency-key": name } })).json();
+const look = (route, name = key) => lookUp(stack, name, route);
 
 const says = (status, outcome, body = "") => (_, response) =>
   response.writeHead(status, { "content-type": "text/plain", ...(outcome && { "idempotency-outcome": outcome }) }).end(body);

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 
 import { gateWith, key, origin, stack } from "../support/scripted.mjs";
-import { json, until } from "../support/stack.mjs";
+import { json, lookUp, until } from "../support/stack.mjs";
 
 const TIMES = "lease_ms = 1000, wait_ms = 500, client_timeout_ms = 800, max_body_bytes = 65536";
 const ROUTES = `[
@@ -32,8 +32,7 @@ async function send(name, path = "/orders", body = "{}") {
   return { status: response.status, says: response.headers.get("idempotency-status"), text, problem: text.startsWith("{") ? JSON.parse(text) : {} };
 }
 
-const look = async (name, route) =>
-  (await fetch(`${stack.gate}/.oncegate/v1/operations?route=${route}`, { headers: { "idempotency-key": name } })).json();
+const look = (name, route) => lookUp(stack, name, route);
 
 /** Sends a request whose answer the origin holds, and kills the gate under it. */
 async function cutOff(path, duplicates = 0) {

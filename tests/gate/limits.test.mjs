@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { startOrigin } from "../support/origin.mjs";
-import { order, send, startStack, until } from "../support/stack.mjs";
+import { lookUp, order, send, startStack, until } from "../support/stack.mjs";
 
 const SHARDS = 1024;
 const SHARD_BYTES = 400_000;
@@ -27,10 +27,7 @@ after(async () => {
 });
 beforeEach(() => origin.clear());
 
-const look = async (key) => {
-  const response = await fetch(`${stack.gate}/.oncegate/v1/operations`, { headers: { "idempotency-key": key } });
-  return response.json();
-};
+const look = (key) => lookUp(stack, key);
 
 /** The number of the shard that holds the operation of this key. */
 const shardOf = async (key) => {

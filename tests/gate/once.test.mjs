@@ -6,7 +6,7 @@ import http from "node:http";
 import net from "node:net";
 import { after, before, beforeEach, test } from "node:test";
 
-import { declined, json, order, pause, send, startStack, until } from "../support/stack.mjs";
+import { declined, json, lookUp, order, pause, send, startStack, until } from "../support/stack.mjs";
 
 const LEASE_MS = 2_000;
 let stack;
@@ -21,8 +21,7 @@ beforeEach(() => {
   return stack.clear();
 });
 
-const look = async (key) =>
-  (await fetch(`${stack.gate}/.oncegate/v1/operations`, { headers: { "idempotency-key": key } })).json();
+const look = (key) => lookUp(stack, key);
 
 const settled = (key) => until(() => look(key), (seen) => seen.unsettled === 0 && seen.attempts > 0);
 

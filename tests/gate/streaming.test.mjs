@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 
 import { answerRaw, call, connect } from "../support/raw.mjs";
 import { gateWith, key, origin, stack } from "../support/scripted.mjs";
-import { until } from "../support/stack.mjs";
+import { lookUp, until } from "../support/stack.mjs";
 
 const MB = 1_000_000;
 const route = (origin) =>
@@ -16,8 +16,7 @@ const route = (origin) =>
 gateWith({ ROUTES: `[${route("none")}, ${route("ledger")}]` });
 
 const send = (path = "/none", options = {}) => call(stack.gate, path, { key, ...options });
-const look = async (route = "none") =>
-  (await call(stack.gate, `/.oncegate/v1/operations?route=${route}`, { method: "GET", key })).json();
+const look = (route = "none") => lookUp(stack, key, route);
 const sum = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const bytesOf = (length) => Buffer.from(Array.from({ length: 9_973 }, (_, index) => index % 251)).toString("latin1").repeat(Math.ceil(length / 9_973)).slice(0, length);
 

@@ -101,6 +101,13 @@ export async function send(stack, key, body = order(), init = {}) {
   };
 }
 
+/** What the gate knows of a key; `route` names one, where keys are its own. */
+export async function lookUp(stack, key, route = undefined) {
+  const query = route === undefined ? "" : `?route=${route}`;
+  const response = await fetch(`${stack.gate}/.oncegate/v1/operations${query}`, { headers: { "idempotency-key": key } });
+  return response.json();
+}
+
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Asks until `done` says so. Tests wait for what happens, not for a time. */
