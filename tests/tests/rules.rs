@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where tests are.
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 8] = [
+    "client",
     "core/src",
     "edge-worker/src",
     "origin",
