@@ -8,6 +8,13 @@ import { until } from "../support/stack.mjs";
 
 const failed = () => world.tab.wait(() => said.some(({ type }) => type === "network-error"));
 
+/** So many that their first repetitions are more than a page may make at once. */
+const ORDERS = 30;
+
+/** How many repetitions a page may make at once, and how long it takes until one more is allowed: the budget of core/src/attempt. */
+const AT_ONCE = 20;
+const REFILL_MS = 3_000;
+
 /** How often the page has sent, by its own count. */
 const sends = () => world.tab.run(() => said.filter(({ type }) => type === "send").length);
 
@@ -44,6 +51,21 @@ inEveryEngine((engine) => {
     await world.door.reopen();
     await paid();
     assert.equal(world.door.keys.size, 1);
+  });
+
+  test("a server that is ill is not stormed: whatever a page has under way shares one budget of repetitions", async () => {
+    await world.openShop();
+    const startedMs = performance.now();
+    await world.stack.faults(...Array(400).fill("unavailable"));
+    await world.tab.run((count) => {
+      for (let order = 1; order <= count; order += 1) void og.submit({ intent: `cart-b${order}`, url: "/orders", body: { order } });
+    }, ORDERS);
+    // Neither this page's backoff nor the gate asks for as much: these wait because the others have used the budget up.
+    await world.tab.wait(() => said.filter(({ type, waitMs }) => type === "wait" && waitMs > 2_000).length >= 5);
+    await world.door.arrived(ORDERS + AT_ONCE);
+    const repeated = world.door.arrivals.length - ORDERS;
+    assert.ok(repeated <= AT_ONCE + (performance.now() - startedMs) / REFILL_MS, `${repeated} repetitions`);
+    assert.equal(world.door.keys.size, ORDERS);
   });
 
   test("the server executes and drops the connection: what the browser itself sends again carries the same key", async (t) => {

@@ -40,8 +40,14 @@ function pay() {
   });
 }
 
+/** Tells the door, where nobody can ask the page. */
+function tell(what) {
+  if (asked.has("tells")) navigator.sendBeacon("told", what);
+}
+
 function show(outcome, { title, text }) {
   result.dataset.outcome = outcome;
+  tell(outcome);
   result.textContent = `${title} ${text}`;
 }
 
@@ -61,3 +67,5 @@ addEventListener("pageshow", ({ persisted }) => {
 await window.og.ready;
 goOn();
 window.isReady = true;
+tell("ready");
+if (asked.has("presses")) document.getElementById("pay").click();

@@ -10,6 +10,13 @@ const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", 
 export const chromium = {
   name: "chromium",
 
+  /** Without a driver, as a customer starts it: what it stores stays in `folder` when it is killed. */
+  alone: (folder) => ({
+    open: (url) => startGroup("chromium", program("ONCEGATE_CHROMIUM"), [...FLAGS, `--user-data-dir=${folder}/profile`, "--remote-debugging-port=0", url], folder),
+    stores: /Local Storage\/leveldb/,
+    stop: () => {},
+  }),
+
   async start(folder) {
     const port = await freePort();
     const group = await startGroup("chromedriver", program("ONCEGATE_CHROMEDRIVER"), [`--port=${port}`], folder);
@@ -28,6 +35,9 @@ async function newCustomer(driver) {
     tab: () => session.another("tab"),
     close: () => session.close(),
     offline: (tab, yes) => tab.driver.send("POST", "/chromium/network_conditions", network(yes)),
+    // The driver answers that the tab has crashed. A session whose windows have all crashed opens no other: there must be one more.
+    crash: (tab) => tab.driver.send("POST", "/goog/cdp/execute", { cmd: "Page.crash", params: {} }).then(() => 0, ({ code }) => Number(code === "tab crashed")),
+    hide: (tab) => tab.driver.send("POST", "/window/minimize", {}),
     slow: (tab, rate) => tab.driver.send("POST", "/goog/cdp/execute", { cmd: "Emulation.setCPUThrottlingRate", params: { rate } }),
   };
 }

@@ -21,6 +21,7 @@ export async function openDoor() {
 class Door {
   #server = http.createServer((request, response) => this.#handle(request, response).catch(() => request.socket.destroy()));
   #held = [];
+  #holds = true;
   #open = 0;
 
   async listen() {
@@ -42,6 +43,9 @@ class Door {
     /** The keys of the orders that have arrived, in their order. */
     this.arrivals = [];
     this.letGo();
+    this.#holds = true;
+    /** What pages have told, by themselves, without being asked. */
+    this.told = [];
   }
 
   get keys() {
@@ -53,8 +57,9 @@ class Door {
     return this.#open;
   }
 
-  /** Lets the answers go that are held back. */
+  /** Lets the answers go that are held back, and those that would be: one may still be on its way from the gate. */
   letGo() {
+    this.#holds = false;
     this.#held.splice(0).forEach((go) => go());
   }
 
@@ -76,6 +81,7 @@ class Door {
 
   async #handle(request, response) {
     const { pathname } = new URL(request.url, this.url);
+    if (pathname === "/pages/told") return this.#hear(request, response);
     if (pathname.startsWith("/pages/")) return this.#page(pathname.slice("/pages/".length), request, response);
     if (request.method === "POST" && pathname === "/orders") return this.#order(request, response);
     return this.#pass(request, response, () => true);
@@ -87,13 +93,18 @@ class Door {
     response.writeHead(200, { "content-type": TYPES[extname(name)], "cache-control": "no-cache", ...this.pageHeaders }).end(content);
   }
 
+  async #hear(request, response) {
+    this.told.push(Buffer.concat(await request.toArray()).toString());
+    response.writeHead(204).end();
+  }
+
   async #order(request, response) {
     this.arrivals.push(request.headers["idempotency-key"]);
     this.#open += 1;
     const act = this.acts.shift();
     try {
       await this.#pass(request, response, async () => {
-        if (act === "hold") await new Promise((resolve) => this.#held.push(resolve));
+        if (act === "hold" && this.#holds) await new Promise((resolve) => this.#held.push(resolve));
         return act !== "lose";
       });
     } finally {

@@ -47,8 +47,24 @@ export async function paid(tab = world.tab, effects = 1) {
   assert.equal(await tab.run(() => og.state(new URLSearchParams(location.search).get("cart") ?? "cart-1").phase), "executed");
 }
 
-/** Defines the tests of a file, once for each engine. `changes` are settings of the route, or a function that makes them from the door. */
+/** Defines the tests of a file, once for each engine, each with a customer that a driver plays. `changes` are settings of the route, or a function that makes them from the door. */
 export function inEveryEngine(define, changes = {}) {
+  forEveryEngine((engine) => {
+    withBrowser(engine);
+    define(engine.name);
+  }, changes);
+}
+
+/** As `inEveryEngine`, with browsers that nobody drives: `define` gets the engine, and the folder that its programs may use. */
+export function inEveryBrowserAlone(define, changes = {}) {
+  forEveryEngine((engine) => {
+    const folder = withFolder();
+    beforeEach(clear);
+    define(engine, folder);
+  }, changes);
+}
+
+function forEveryEngine(define, changes) {
   before(async () => {
     world.door = await openDoor();
     const more = typeof changes === "function" ? changes(world.door) : changes;
@@ -61,10 +77,24 @@ export function inEveryEngine(define, changes = {}) {
   });
   for (const engine of ENGINES.filter(({ name }) => chosen.includes(name))) {
     describe(engine.name, { timeout: 300_000 }, () => {
-      withBrowser(engine);
-      define(engine.name);
+      define(engine);
     });
   }
+}
+
+/** A folder for each test's programs, which is there while the test runs. */
+function withFolder() {
+  let folder;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "oncegate-engine-"));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return () => folder;
+}
+
+async function clear() {
+  world.door.clear();
+  await world.stack.clear();
 }
 
 function withBrowser(engine) {
@@ -79,8 +109,7 @@ function withBrowser(engine) {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
   beforeEach(async () => {
-    world.door.clear();
-    await world.stack.clear();
+    await clear();
     world.customer = await browser.customer();
     world.tab = await world.customer.first();
   });

@@ -38,9 +38,7 @@ export async function startGroup(name, command, args, folder, env = {}) {
 export async function endGroup({ pid }) {
   signal(pid, "SIGTERM");
   for (const end = Date.now() + 1_000; members(pid).length > 0 && Date.now() < end; ) await pause(20);
-  signal(pid, "SIGKILL");
-  while (members(pid).length > 0) await pause(20);
-  groups.delete(pid);
+  await killGroup({ pid });
 }
 
 /** Waits until the program's output says `pattern`, and gives what matched. */
@@ -53,6 +51,20 @@ export async function says(group, pattern, limitMs = 20_000) {
 }
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Kills the processes of a group whose command line has `pattern`, and says how many there were. */
+export function killMembers({ pid: group }, pattern) {
+  const killed = members(group).filter((pid) => pattern.test(readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")));
+  killed.forEach((pid) => process.kill(pid, "SIGKILL"));
+  return killed.length;
+}
+
+/** Kills the group, without a word before. */
+export async function killGroup({ pid }) {
+  signal(pid, "SIGKILL");
+  while (members(pid).length > 0) await pause(20);
+  groups.delete(pid);
+}
 
 /** The living processes of a group. */
 function members(group) {

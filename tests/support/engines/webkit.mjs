@@ -7,13 +7,23 @@ import { openSession, ready } from "./webdriver.mjs";
 export const webkit = {
   name: "webkit",
 
+  /**
+   * Without a driver, as a customer starts it: what it stores stays in `folder` when it is killed. The driver's sessions store nothing, and end
+   * when a page's process dies.
+   */
+  async alone(folder) {
+    const { display, env } = await newDisplay(folder);
+    return {
+      open: (url) => startGroup("minibrowser", program("ONCEGATE_WEBKIT"), [url], folder, env),
+      stores: /\.localstorage/,
+      stop: () => endGroup(display),
+    };
+  },
+
   async start(folder) {
-    const display = await startGroup("xvfb", program("ONCEGATE_XVFB"),
-      ["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"], folder);
-    const [, number] = await says(display, /^(\d+)\n/m);
+    const { display, env } = await newDisplay(folder);
     const port = await freePort();
-    const group = await startGroup("webkit", program("ONCEGATE_WEBKIT_DRIVER"), [`--port=${port}`], folder,
-      { DISPLAY: `:${number}` });
+    const group = await startGroup("webkit", program("ONCEGATE_WEBKIT_DRIVER"), [`--port=${port}`], folder, env);
     const driver = `http://127.0.0.1:${port}`;
     await ready(driver);
     return {
@@ -25,6 +35,13 @@ export const webkit = {
     };
   },
 };
+
+async function newDisplay(folder) {
+  const display = await startGroup("xvfb", program("ONCEGATE_XVFB"),
+    ["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"], folder);
+  const [, number] = await says(display, /^(\d+)\n/m);
+  return { display, env: { DISPLAY: `:${number}` } };
+}
 
 async function newCustomer(driver) {
   const options = { binary: program("ONCEGATE_WEBKIT"), args: ["--automation"] };
