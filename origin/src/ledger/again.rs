@@ -15,7 +15,25 @@ const FIRST_PAUSE_MS: u64 = 10;
 const LONGEST_PAUSE_MS: u64 = 250;
 
 /// Tries again what the database gave up to let another transaction through, as long as there is
-/// patience, and after a pause: those that met must not meet again.
+/// patience, and after a pause: those that met must not meet again. The attempt is an expression, evaluated each
+/// time; `DB` has to be in scope.
+///
+/// A macro, since the compiler cannot yet see that a closure which borrows may go to another thread.
+macro_rules! again {
+    ($patience:expr, $attempt:expr) => {{
+        let mut again = crate::ledger::Again::new();
+        loop {
+            let ended = $attempt.await;
+            if !again.after::<DB, _>(&ended, $patience).await {
+                break ended;
+            }
+        }
+    }};
+}
+
+pub(crate) use again;
+
+/// The pauses between the attempts of [`again!`].
 #[derive(Debug)]
 pub(crate) struct Again(Backoff);
 

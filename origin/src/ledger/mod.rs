@@ -33,7 +33,7 @@ mod types;
 
 use oncegate_core::ledger::{Decision, State, decide, settled};
 
-pub(crate) use self::again::Again;
+pub(crate) use self::again::{Again, again};
 use self::outside::Times;
 pub use self::purge::RETENTION;
 pub use self::routed::Routed;
@@ -85,14 +85,9 @@ impl<DB: Dialect> Ledger<DB> {
     where
         F: AsyncFn(&mut DB::Connection) -> Result<Effect, Failure>,
     {
-        let (mut patience, mut again) = (Patience::default(), Again::new());
+        let mut patience = Patience::default();
         let _turn = self.turn(call, &mut patience).await?;
-        loop {
-            let ended = self.attempt(&mut patience, call, &effect).await;
-            if !again.after::<DB, _>(&ended, &mut patience).await {
-                return ended;
-            }
-        }
+        again!(&mut patience, self.attempt(&mut patience, call, &effect))
     }
 
     async fn attempt<F>(
@@ -144,13 +139,7 @@ impl<DB: Dialect> Ledger<DB> {
         call: &Call,
         answer: Answer,
     ) -> Result<Verdict, Failure> {
-        let mut again = Again::new();
-        loop {
-            let ended = self.try_to_refuse(patience, call, &answer).await;
-            if !again.after::<DB, _>(&ended, patience).await {
-                return ended;
-            }
-        }
+        again!(patience, self.try_to_refuse(patience, call, &answer))
     }
 
     async fn try_to_refuse(
@@ -219,14 +208,9 @@ impl<DB: Dialect> Ledger<DB> {
     ///
     /// [`Failure`]: an effect is still possible.
     pub async fn cancel(&self, call: &Call) -> Result<Verdict, Failure> {
-        let (mut patience, mut again) = (Patience::default(), Again::new());
+        let mut patience = Patience::default();
         let _turn = self.turn(call, &mut patience).await?;
-        loop {
-            let ended = self.try_to_cancel(&mut patience, call).await;
-            if !again.after::<DB, _>(&ended, &mut patience).await {
-                return ended;
-            }
-        }
+        again!(&mut patience, self.try_to_cancel(&mut patience, call))
     }
 
     async fn try_to_cancel(

@@ -22,13 +22,16 @@ use std::time::Duration;
 use oncegate_core::ledger::{Decision, State, decide, provider_key};
 use tokio::time::{sleep, timeout};
 
-use super::{Again, Call, Claim, Effect, Failure, Ledger, Verdict, commit, unknown};
+use super::{Call, Claim, Effect, Failure, Ledger, Verdict, again, commit, unknown};
 use crate::clock::now_ms;
 use crate::sql::ledger::{self as rows, Open, Started};
 use crate::sql::{Dialect, Patience, Transaction};
 
 /// What a provider's client says when it has no answer.
 pub type BoxError = Box<dyn Error + Send + Sync>;
+
+/// The longest memo that is stored.
+pub const MAX_MEMO: usize = 64 * 1024;
 
 /// How often a duplicate looks whether another process has the provider's answer.
 const POLL: Duration = Duration::from_millis(100);
@@ -133,6 +136,7 @@ impl<DB: Dialect> Ledger<DB> {
         P: AsyncFn(ProviderKey) -> Result<T, BoxError>,
         F: AsyncFn(&mut DB::Connection, &T) -> Result<Effect, Failure>,
     {
+        check_memo(memo)?;
         let mut patience = Patience::default();
         let _turn = self.turn(call, &mut patience).await?;
         let number = match self.start(call, memo, &mut patience).await? {
@@ -204,13 +208,11 @@ impl<DB: Dialect> Ledger<DB> {
         memo: &[u8],
         patience: &mut Patience,
     ) -> Result<Begun, Failure> {
-        let mut again = Again::new();
         loop {
-            let ended = self.try_to_start(call, memo, patience).await;
-            let wait =
-                matches!(ended, Ok(Begun::Wait)) && patience.wait(sleep(POLL)).await.is_some();
-            if !wait && !again.after::<DB, _>(&ended, patience).await {
-                return ended;
+            let begun = again!(patience, self.try_to_start(call, memo, patience))?;
+            let waits = matches!(begun, Begun::Wait);
+            if !waits || patience.wait(sleep(POLL)).await.is_none() {
+                return Ok(begun);
             }
         }
     }
@@ -254,19 +256,16 @@ impl<DB: Dialect> Ledger<DB> {
     where
         F: AsyncFn(&mut DB::Connection, &T) -> Result<Effect, Failure>,
     {
-        let (mut patience, mut again) = (Patience::default(), Again::new());
-        loop {
-            let ended = self
-                .try_to_record(call, answer, record, &mut patience)
-                .await;
-            if !again.after::<DB, _>(&ended, &mut patience).await {
-                // The provider was called. Whatever failed here, *not executed* would be a lie.
-                return ended.map_err(|failure| match failure {
-                    Failure::NotExecuted(cause) => Failure::Unknown(cause),
-                    other => other,
-                });
-            }
-        }
+        let mut patience = Patience::default();
+        let ended = again!(
+            &mut patience,
+            self.try_to_record(call, answer, record, &mut patience)
+        );
+        // The provider was called. Whatever failed here, *not executed* would be a lie.
+        ended.map_err(|failure| match failure {
+            Failure::NotExecuted(cause) => Failure::Unknown(cause),
+            other => other,
+        })
     }
 
     async fn try_to_record<T, F>(
@@ -340,6 +339,18 @@ impl<DB: Dialect> Ledger<DB> {
     async fn begin(&self, patience: &mut Patience) -> Result<Transaction<DB>, Failure> {
         let begun = self.database.begin(patience).await;
         begun.map_err(Failure::NotExecuted)
+    }
+}
+
+/// What is longer than its column must not be cut.
+fn check_memo(memo: &[u8]) -> Result<(), Failure> {
+    match memo.len() {
+        0..=MAX_MEMO => Ok(()),
+        bytes => {
+            let what =
+                format!("the memo has {bytes} bytes, and a ledger stores at most {MAX_MEMO}");
+            Err(Failure::NotExecuted(what.into()))
+        }
     }
 }
 

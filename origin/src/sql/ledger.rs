@@ -5,7 +5,8 @@ use oncegate_core::key::{Key, KeyKind};
 use oncegate_core::ledger::{Row, State};
 
 use super::Row as Columns;
-use super::{Dialect, Meaning, Sql, Statements};
+use super::work::{FirstInsert, first_insert, is_first};
+use super::{Dialect, Sql, Statements};
 use crate::clock::now_ms;
 use crate::ledger::outside::Unfinished;
 use crate::ledger::{Answer, Call};
@@ -13,22 +14,13 @@ use crate::ledger::{Answer, Call};
 const STARTED: &str = "started";
 
 /// Where another transaction holds the key, the insert waits until that one ends. It is a duplicate
-/// only if it meets the ledger's own index: that is what `ON CONFLICT (request_key, slot)` names.
-/// MySQL has no such words, and says in its error which index it was.
-const CLAIM: Sql = {
-    const PLAIN: &str = "INSERT INTO idempotency_ledger
-             (request_key, slot, fingerprint, state, claimed_at)
-         VALUES (?, '', ?, 'claimed', ?)";
-    const OR_NOTHING: &str = "INSERT INTO idempotency_ledger
-             (request_key, slot, fingerprint, state, claimed_at)
-         VALUES (?, '', ?, 'claimed', ?)
-         ON CONFLICT (request_key, slot) DO NOTHING";
-    Sql {
-        mysql: PLAIN,
-        postgres: OR_NOTHING,
-        sqlite: OR_NOTHING,
-    }
-};
+/// only if it meets the ledger's own index.
+const CLAIM: FirstInsert = first_insert!(
+    "idempotency_ledger",
+    "request_key, slot, fingerprint, state, claimed_at",
+    "?, '', ?, 'claimed', ?",
+    "request_key, slot"
+);
 
 /// Takes the key: inserts the row that only one attempt can insert. If the key has one already,
 /// nothing is inserted: [`rows`] then has the row that it met.
@@ -37,30 +29,14 @@ pub(crate) async fn claim<DB: Dialect>(
     call: &Call,
     now_ms: u64,
 ) -> Result<(), sqlx::Error> {
-    let claimed = connection
-        .run(
-            CLAIM,
-            &[
-                call.key.as_str().into(),
-                (&call.fingerprint.to_string()).into(),
-                now_ms.cast_signed().into(),
-            ],
-        )
-        .await;
-    match claimed {
-        Err(error) if !is_own_index::<DB>(&error) => Err(error),
-        _ => Ok(()),
-    }
-}
-
-/// Whether it is the ledger's own unique index that was violated. The names are MySQL's, where the
-/// index of the primary key is called so, and that of its table may stand before it.
-fn is_own_index<DB: Dialect>(error: &sqlx::Error) -> bool {
-    const NAMES: [&str; 2] = ["'PRIMARY'", "'idempotency_ledger.PRIMARY'"];
-    let message = error
-        .as_database_error()
-        .map_or("", |error| error.message());
-    DB::meaning(error) == Meaning::Duplicate && NAMES.iter().any(|name| message.ends_with(name))
+    let fingerprint = call.fingerprint.to_string();
+    let values = [
+        call.key.as_str().into(),
+        (&fingerprint).into(),
+        now_ms.cast_signed().into(),
+    ];
+    is_first::<DB>(connection, CLAIM, &values).await?;
+    Ok(())
 }
 
 /// What there is under a key.

@@ -10,26 +10,18 @@ use crate::ledger::{Failure, commit};
 /// Does something in a transaction, once more if the database gave it up to let another one through.
 /// What the block answers is committed; a [`Failure`] of it rolls back. `DB` has
 /// to be in scope.
-///
-/// A macro, since the compiler cannot yet see that a closure which borrows may go to another thread.
 macro_rules! atomically {
     ($database:expr, |$connection:ident| $act:expr) => {{
         let mut patience = crate::sql::Patience::default();
-        let mut again = crate::ledger::Again::new();
-        loop {
+        crate::ledger::again!(&mut patience, async {
             let begun = $database.begin(&mut patience).await;
-            let ended = match begun.map_err(crate::ledger::Failure::NotExecuted) {
-                Err(failure) => Err(failure),
-                Ok(mut transaction) => {
-                    let $connection: &mut DB::Connection = &mut transaction;
-                    let acted: Result<_, crate::ledger::Failure> = async { $act }.await;
-                    crate::sql::work::end::<DB, _>(transaction, acted).await
-                }
+            let mut transaction = begun.map_err(crate::ledger::Failure::NotExecuted)?;
+            let acted: Result<_, crate::ledger::Failure> = {
+                let $connection: &mut DB::Connection = &mut transaction;
+                async { $act }.await
             };
-            if !again.after::<DB, _>(&ended, &mut patience).await {
-                break ended;
-            }
-        }
+            crate::sql::work::end::<DB, _>(transaction, acted).await
+        })
     }};
 }
 
