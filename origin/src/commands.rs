@@ -8,9 +8,11 @@ use sqlx::{MySql, Postgres, Sqlite};
 use uuid::Uuid;
 
 use crate::books::{self, Findings};
-use crate::broker::Broker;
+use crate::broker::{Broker, Limits};
 use crate::clock::now_ms;
 use crate::consumer;
+use crate::dead::{self, DeadLetter, Replayed};
+use crate::id::Id;
 use crate::job::{self, Run, Settings};
 use crate::ledger::Ledger;
 use crate::outbox;
@@ -99,11 +101,12 @@ pub async fn relay(url: &str, broker: Option<&str>, revive: bool) -> Result<(), 
             outbox::revive(&database).await?;
         }
         let owner = owner();
+        let owner = Id::parse(&owner)?;
         match broker {
-            None => outbox::relay(&database, &owner, &Here(database.clone())).await,
+            None => outbox::relay(&database, owner, &Here(database.clone())).await,
             Some(broker) => {
                 let broker = Broker::connect(broker).await?;
-                outbox::relay(&database, &owner, &broker).await;
+                outbox::relay(&database, owner, &broker).await;
             }
         }
         Ok(())
@@ -117,7 +120,36 @@ pub async fn relay(url: &str, broker: Option<&str>, revive: bool) -> Result<(), 
 /// The database or the broker cannot be reached.
 pub async fn consume(url: &str, broker: &str) -> Result<(), Trouble> {
     let broker = Broker::connect(broker).await?;
-    with_database!(url, |database| broker.consume(&database).await)
+    with_database!(url, |database| broker
+        .consume(&database, Limits::default())
+        .await)
+}
+
+/// The messages that nobody could work off.
+///
+/// # Errors
+///
+/// The database failed.
+pub async fn dead_letters(url: &str) -> Result<Vec<DeadLetter>, Trouble> {
+    with_database!(url, |database| Ok(dead::list(&database).await?))
+}
+
+/// Does the work of all dead letters, or of the one in a place.
+///
+/// # Errors
+///
+/// The database failed.
+pub async fn replay(url: &str, place: Option<&str>) -> Result<Replayed, Trouble> {
+    with_database!(url, |database| Ok(dead::replay(&database, place).await?))
+}
+
+/// Forgets a dead letter. `false`: there is none in this place.
+///
+/// # Errors
+///
+/// The database failed.
+pub async fn discard(url: &str, place: &str) -> Result<bool, Trouble> {
+    with_database!(url, |database| Ok(dead::discard(&database, place).await?))
 }
 
 /// A name that no other process has, for leases.

@@ -5,7 +5,9 @@
 //! that the next delivery is not mistaken for a repeat. There is no look before the insert.
 
 use crate::clock::now_ms;
+use crate::id::Id;
 use crate::ledger::Failure;
+use crate::metrics::{self, Event};
 use crate::sql::work::{FirstInsert, atomically, first_insert, is_first};
 use crate::sql::{Database, Dialect, Sql, Statements};
 
@@ -44,6 +46,16 @@ pub enum Consumed {
     Before,
 }
 
+impl Consumed {
+    /// To be called when the work is committed.
+    pub(crate) fn count(self) {
+        metrics::count(match self {
+            Self::Now => Event::Consumed,
+            Self::Before => Event::Dropped,
+        });
+    }
+}
+
 /// Whether a consumer may do the work of a message: begins the transaction in which it does. `consumer`
 /// names who works; each works on its own. While another one is at it, this waits for its end.
 ///
@@ -52,8 +64,8 @@ pub enum Consumed {
 /// The database failed.
 pub async fn is_new<DB: Dialect>(
     connection: &mut DB::Connection,
-    consumer: &str,
-    message: &str,
+    consumer: Id<'_>,
+    message: Id<'_>,
 ) -> Result<bool, sqlx::Error> {
     let now = now_ms().cast_signed();
     let values = [consumer.into(), message.into(), now.into()];

@@ -18,6 +18,7 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::clock::now_ms;
+use crate::id::Id;
 use crate::ledger::Failure;
 use crate::lifecycle::{StatusColumn, advance};
 use crate::lock;
@@ -27,7 +28,7 @@ use crate::sql::work::atomically;
 use crate::sql::{Database, Dialect, Sql};
 
 /// The name of the settlement's lock and runs.
-const TASK: &str = "settle";
+const TASK: Id<'static> = Id::literal("settle");
 
 const SETTLEMENTS: StatusColumn = StatusColumn {
     name: "settlement",
@@ -89,7 +90,8 @@ pub async fn settle<DB: Dialect>(
     settings: Settings,
 ) -> Result<Run, Failure> {
     let run = format!("run_{}", Uuid::now_v7().simple());
-    let began = begin(database, &run, settings.lease).await?;
+    let run = Id::parse(&run).expect("36 letters and digits");
+    let began = begin(database, run, settings.lease).await?;
     if !began {
         return Ok(Run::Busy);
     }
@@ -100,14 +102,14 @@ pub async fn settle<DB: Dialect>(
             rows::open::<DB>(&mut reader).await?
         };
         if open.is_empty() {
-            end(database, &run, settled).await?;
+            end(database, run, settled).await?;
             return Ok(Run::Settled(settled));
         }
         for row in open {
-            if !renew(database, &run, settings.lease).await? {
+            if !renew(database, run, settings.lease).await? {
                 return Ok(Run::Overtaken);
             }
-            settled += u64::from(settle_row(database, &run, &row, settings.pause).await?);
+            settled += u64::from(settle_row(database, run, &row, settings.pause).await?);
         }
     }
 }
@@ -115,7 +117,7 @@ pub async fn settle<DB: Dialect>(
 /// Whether it was this run that paid the row out.
 async fn settle_row<DB: Dialect>(
     database: &Database<DB>,
-    run: &str,
+    run: Id<'_>,
     row: &Settlement,
     pause: Duration,
 ) -> Result<bool, Failure> {
@@ -147,7 +149,7 @@ async fn settle_row<DB: Dialect>(
 
 async fn begin<DB: Dialect>(
     database: &Database<DB>,
-    run: &str,
+    run: Id<'_>,
     lease: Duration,
 ) -> Result<bool, Failure> {
     atomically!(database, |connection| {
@@ -162,7 +164,7 @@ async fn begin<DB: Dialect>(
 
 async fn renew<DB: Dialect>(
     database: &Database<DB>,
-    run: &str,
+    run: Id<'_>,
     lease: Duration,
 ) -> Result<bool, Failure> {
     atomically!(database, |connection| {
@@ -170,7 +172,11 @@ async fn renew<DB: Dialect>(
     })
 }
 
-async fn end<DB: Dialect>(database: &Database<DB>, run: &str, settled: u64) -> Result<(), Failure> {
+async fn end<DB: Dialect>(
+    database: &Database<DB>,
+    run: Id<'_>,
+    settled: u64,
+) -> Result<(), Failure> {
     atomically!(database, |connection| {
         rows::end_run::<DB>(connection, run, now_ms(), settled).await?;
         lock::release::<DB>(connection, TASK, run).await?;

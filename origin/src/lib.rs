@@ -10,8 +10,10 @@
 //! | [`lifecycle`] | moves of a status by compare-and-set |
 //! | [`outbox`] | side effects that are owed, and the relay that delivers them |
 //! | [`consumer`] | messages that come more than once |
+//! | [`dead`] | messages that nobody could work off, kept for a person |
 //! | [`lock`] | named locks with owner and lease, and what they are not for |
 //! | [`sums`] | points and stock, once for each operation id |
+//! | [`id`] | names that fit their columns |
 //! | [`job`] | a settlement that one run at a time works off, and any run goes on with |
 //! | [`broker`] | NATS JetStream between outbox and receiver |
 //! | [`books`] | whether stock, charges, points and payouts balance |
@@ -33,9 +35,11 @@ pub mod broker;
 pub mod clock;
 pub mod commands;
 pub mod consumer;
+pub mod dead;
 mod faults;
 pub mod gate;
 mod http;
+pub mod id;
 pub mod job;
 pub mod ledger;
 pub mod lifecycle;

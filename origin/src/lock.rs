@@ -5,6 +5,7 @@
 //! from doing the work again afterwards, and not even that when work takes longer than the lease. So what
 //! a lock guards has to hold without it: by a unique index, or by compare-and-set.
 
+use crate::id::Id;
 use crate::sql::work::{FirstInsert, first_insert, is_first};
 use crate::sql::{Dialect, Statements};
 
@@ -22,8 +23,8 @@ const LOCK: FirstInsert = first_insert!(
 /// The database failed.
 pub async fn take<DB: Dialect>(
     connection: &mut DB::Connection,
-    task: &str,
-    owner: &str,
+    task: Id<'_>,
+    owner: Id<'_>,
     now_ms: u64,
     until_ms: u64,
 ) -> Result<bool, sqlx::Error> {
@@ -50,8 +51,8 @@ pub async fn take<DB: Dialect>(
 /// The database failed.
 pub async fn renew<DB: Dialect>(
     connection: &mut DB::Connection,
-    task: &str,
-    owner: &str,
+    task: Id<'_>,
+    owner: Id<'_>,
     until_ms: u64,
 ) -> Result<bool, sqlx::Error> {
     let sql = "UPDATE task_locks SET lease_until = ? WHERE task = ? AND owner = ?";
@@ -66,8 +67,8 @@ pub async fn renew<DB: Dialect>(
 /// The database failed.
 pub async fn release<DB: Dialect>(
     connection: &mut DB::Connection,
-    task: &str,
-    owner: &str,
+    task: Id<'_>,
+    owner: Id<'_>,
 ) -> Result<bool, sqlx::Error> {
     let sql = "UPDATE task_locks SET owner = NULL, lease_until = 0 WHERE task = ? AND owner = ?";
     Ok(connection.run(sql, &[task.into(), owner.into()]).await? == 1)

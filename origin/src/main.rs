@@ -10,10 +10,12 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use oncegate_core::signature::Secrets;
 use oncegate_origin::commands::{self, Trouble};
+use oncegate_origin::dead::{DeadLetter, Replayed};
 use oncegate_origin::job::{Run, Settings};
 use oncegate_origin::provider::{self, client::Client};
 use oncegate_origin::server::{Config, Origin};
 use oncegate_origin::shop::callback::CallbackSecret;
+use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -31,6 +33,9 @@ enum Command {
     Check(At),
     /// Do the work of what the broker delivers, until SIGINT or SIGTERM.
     Consume(Consume),
+    /// List, replay or discard messages that nobody could work off.
+    #[command(subcommand)]
+    DeadLetters(DeadLetters),
     /// Bring the tables up to date.
     Migrate(At),
     /// Be a stand-in for a payment provider, until SIGINT or SIGTERM.
@@ -116,6 +121,34 @@ struct Consume {
     broker: String,
 }
 
+#[derive(Subcommand)]
+enum DeadLetters {
+    /// Forget the letter in a place without doing its work.
+    Discard(Letter),
+    /// Show them, one JSON object a line.
+    List(At),
+    /// Do the work of all of them in order, or of the one in a place. Each goes when its work is committed.
+    Replay(Letters),
+}
+
+#[derive(Args)]
+struct Letter {
+    #[command(flatten)]
+    at: At,
+    /// Its place, as `list` shows it.
+    #[arg(long)]
+    place: String,
+}
+
+#[derive(Args)]
+struct Letters {
+    #[command(flatten)]
+    at: At,
+    /// The place of one letter, as `list` shows it.
+    #[arg(long)]
+    place: Option<String>,
+}
+
 #[derive(Args)]
 struct Purge {
     #[command(flatten)]
@@ -172,6 +205,7 @@ fn run(command: Command) -> Result<(), Trouble> {
             Command::Consume(Consume { at, broker }) => {
                 until_ended(commands::consume(&at.database, &broker)).await
             }
+            Command::DeadLetters(command) => dead_letters(command).await,
             Command::Migrate(at) => commands::migrate(&at.database).await,
             Command::Provider(arguments) => provide(arguments).await,
             Command::Purge(Purge { at, retention_days }) => {
@@ -249,6 +283,47 @@ async fn settle(arguments: Settle) -> Result<(), Trouble> {
             Run::Settled(rows) => format!("{rows} rows settled"),
         },
     )
+}
+
+async fn dead_letters(command: DeadLetters) -> Result<(), Trouble> {
+    match command {
+        DeadLetters::Discard(Letter { at, place }) => {
+            match commands::discard(&at.database, &place).await? {
+                true => say("1 letter discarded"),
+                false => Err(format!("there is no dead letter in the place {place}").into()),
+            }
+        }
+        DeadLetters::List(at) => {
+            let letters = commands::dead_letters(&at.database).await?;
+            letters.iter().try_for_each(|letter| say(&line(letter)))
+        }
+        DeadLetters::Replay(Letters { at, place }) => {
+            let replayed = commands::replay(&at.database, place.as_deref()).await?;
+            let Replayed {
+                done,
+                dropped,
+                failed,
+                ..
+            } = replayed;
+            say(&format!(
+                "{done} worked off, {dropped} had been before, {failed} stay"
+            ))
+        }
+    }
+}
+
+fn line(letter: &DeadLetter) -> String {
+    json!({
+        "place": letter.place,
+        "message": letter.message,
+        "aggregate": letter.aggregate,
+        "topic": letter.topic,
+        "payload": String::from_utf8_lossy(&letter.payload),
+        "deliveries": letter.deliveries,
+        "reason": letter.reason,
+        "published_ms": letter.published_ms,
+    })
+    .to_string()
 }
 
 /// Ends the work on a signal, or with its error.

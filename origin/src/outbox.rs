@@ -2,7 +2,7 @@
 //!
 //! **Invariant: a message is in the outbox if and only if what owes it was committed, and leaves it
 //! only when the receiver has it.** [`owe`] writes in the transaction of the state change. A relay takes
-//! a lease, delivers, and marks; between delivery and mark it may die, so a message comes at least
+//! a lease, counts the attempt and renews the lease, delivers, and marks; between delivery and mark it may die, so a message comes at least
 //! once, always with the same id and with the number of the attempt, and the receiver drops repeats.
 //! Of one aggregate, nothing is delivered before everything with a lower place is.
 //!
@@ -13,9 +13,10 @@ use std::fmt;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::clock::now_ms;
+use crate::id::{BadId, Id};
 use crate::ledger::Failure;
 use crate::log;
 use crate::metrics::{self, Event};
@@ -23,9 +24,17 @@ use crate::sql::outbox as rows;
 use crate::sql::work::atomically;
 use crate::sql::{Database, Dialect};
 
-/// How long a relay has for what it took. A relay that takes longer may be overtaken: then a message
-/// comes twice, and the receiver drops it.
+/// How long a relay has for a message, from when it took it, and again from when it begins to deliver it. What waits longer
+/// behind slow ones may be taken by another relay.
 const LEASE_MS: u64 = 30_000;
+/// How long a receiver has. Shorter than the lease, so that nobody else delivers at the same time.
+const DELIVERY: Duration = Duration::from_secs(20);
+/// The most bytes of a topic.
+const MOST_TOPIC: usize = 64;
+/// The most bytes of a message's id: what receivers add to it fits a column too.
+pub(crate) const MOST_ID: usize = 230;
+/// The most bytes that are kept of an error.
+const MOST_ERROR: usize = 1000;
 /// After so many attempts a message is dead, until a person revives it.
 pub const MOST_ATTEMPTS: i64 = 10;
 const FIRST_PAUSE_MS: u64 = 200;
@@ -35,19 +44,39 @@ const IDLE: Duration = Duration::from_millis(200);
 
 /// A side effect, as it is owed.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "a message consists of these parts"
-)]
 pub struct Owed {
-    /// What it is about: messages of one aggregate are delivered in the order of their places.
-    pub aggregate: String,
-    /// Its place among the messages of the aggregate. There is one message in each place.
-    pub place: i64,
-    /// What kind of message it is.
-    pub topic: &'static str,
-    /// What it says.
-    pub payload: Json,
+    pub(crate) id: String,
+    pub(crate) aggregate: String,
+    pub(crate) place: i64,
+    pub(crate) topic: &'static str,
+    pub(crate) payload: Json,
+}
+
+impl Owed {
+    /// A message about `aggregate`: those of one aggregate are delivered in the order of their places, and there is
+    /// one in each place. Its id is what it is about, its place and its topic, and nothing drawn.
+    ///
+    /// # Errors
+    ///
+    /// The id is too long for its column.
+    pub fn new(
+        aggregate: Id<'_>,
+        place: i64,
+        topic: &'static str,
+        payload: Json,
+    ) -> Result<Self, BadId> {
+        let aggregate = aggregate.as_str().to_owned();
+        let id = format!("{aggregate}/{place}/{topic}");
+        Id::parse_up_to(topic, MOST_TOPIC)?;
+        Id::parse_up_to(&id, MOST_ID)?;
+        Ok(Self {
+            id,
+            aggregate,
+            place,
+            topic,
+            payload,
+        })
+    }
 }
 
 /// A message, as it is delivered.
@@ -56,6 +85,9 @@ pub struct Owed {
 pub struct Message {
     /// The same in every attempt.
     pub id: String,
+    /// What it is about: nothing of it is delivered before what is in a lower place. Empty if it is about nothing
+    /// that others are about.
+    pub aggregate: String,
     /// What kind of message it is.
     pub topic: String,
     /// What it says: JSON.
@@ -102,16 +134,24 @@ pub async fn owe<DB: Dialect>(
 /// The database failed. What was taken is due again when the lease is over.
 pub async fn relay_once<DB: Dialect>(
     database: &Database<DB>,
-    owner: &str,
+    owner: Id<'_>,
     receiver: &impl Receiver,
 ) -> Result<Round, Failure> {
     let taken = atomically!(database, |connection| {
         Ok(rows::take::<DB>(connection, owner, now_ms(), LEASE_MS).await?)
     })?;
     let mut round = Round::default();
-    for message in taken {
-        let delivered = receiver.deliver(&message).await;
-        let told = delivered.map_err(|error| error.to_string());
+    for mut message in taken {
+        let begun = atomically!(database, |connection| {
+            let until = now_ms() + LEASE_MS;
+            Ok(rows::begin::<DB>(connection, owner, &message.id, until).await?)
+        })?;
+        // Another relay has it, or had it: this one was slow, and what it took is not its own any more.
+        let Some(attempt) = begun else {
+            continue;
+        };
+        message.attempt = attempt;
+        let told = deliver(receiver, &message).await;
         match &told {
             Ok(()) => round.delivered += 1,
             Err(_) => round.failed += 1,
@@ -121,8 +161,22 @@ pub async fn relay_once<DB: Dialect>(
     Ok(round)
 }
 
+async fn deliver(receiver: &impl Receiver, message: &Message) -> Result<(), String> {
+    match timeout(DELIVERY, receiver.deliver(message)).await {
+        Ok(delivered) => delivered.map_err(|error| cut(error.to_string())),
+        Err(_) => Err(format!("no answer within {} s", DELIVERY.as_secs())),
+    }
+}
+
+/// As much of an error as is kept.
+pub(crate) fn cut(mut error: String) -> String {
+    let most = error.floor_char_boundary(MOST_ERROR);
+    error.truncate(most);
+    error
+}
+
 /// Relays until it is dropped. An error is logged, and tried again.
-pub async fn relay<DB: Dialect>(database: &Database<DB>, owner: &str, receiver: &impl Receiver) {
+pub async fn relay<DB: Dialect>(database: &Database<DB>, owner: Id<'_>, receiver: &impl Receiver) {
     loop {
         match relay_once(database, owner, receiver).await {
             Ok(round) if round.delivered > 0 => continue,
@@ -146,7 +200,7 @@ pub async fn revive<DB: Dialect>(database: &Database<DB>) -> Result<u64, Failure
 
 async fn mark<DB: Dialect>(
     database: &Database<DB>,
-    owner: &str,
+    owner: Id<'_>,
     message: &Message,
     told: Result<(), String>,
 ) -> Result<(), Failure> {
@@ -174,13 +228,6 @@ async fn mark<DB: Dialect>(
 fn pause_ms(attempt: i64) -> u64 {
     let doublings = u32::try_from(attempt.clamp(1, 20) - 1).unwrap_or_default();
     (FIRST_PAUSE_MS << doublings).min(LONGEST_PAUSE_MS)
-}
-
-impl Owed {
-    /// The message's id: what it is about, its place and its kind, and nothing drawn.
-    pub(crate) fn id(&self) -> String {
-        format!("{}/{}/{}", self.aggregate, self.place, self.topic)
-    }
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ use tokio_util::task::TaskTracker;
 use crate::commands::owner;
 use crate::gate::Gate;
 use crate::http::{self, Context};
+use crate::id::Id;
 use crate::ledger::Ledger;
 use crate::log;
 use crate::outbox;
@@ -160,7 +161,8 @@ async fn open<DB: Dialect>(
         let database = database.clone();
         tokio::spawn(async move {
             let owner = owner();
-            outbox::relay(&database, &owner, &Here(database.clone())).await;
+            let owner = Id::parse(&owner).expect("a number and 32 digits");
+            outbox::relay(&database, owner, &Here(database.clone())).await;
         })
     });
     let router = http::router(context, config.faults);

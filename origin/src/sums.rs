@@ -2,9 +2,10 @@
 //!
 //! **Invariant: a sum and the row with the operation's id change in one transaction.** No state says
 //! whether a sum was changed already; only the operation's row does. What may not fall below zero is
-//! taken by one conditional statement.
+//! taken by one conditional statement. A change has 32 bits and a sum 64, so none runs over.
 
 use crate::clock::now_ms;
+use crate::id::Id;
 use crate::sql::work::{FirstInsert, first_insert, is_first};
 use crate::sql::{Dialect, Statements};
 
@@ -50,11 +51,11 @@ pub enum Changed {
 /// The database failed.
 pub async fn change_points<DB: Dialect>(
     connection: &mut DB::Connection,
-    operation: &str,
-    user: &str,
-    amount: i64,
+    operation: Id<'_>,
+    user: Id<'_>,
+    amount: i32,
 ) -> Result<Changed, sqlx::Error> {
-    let now = now_ms().cast_signed();
+    let (now, amount) = (now_ms().cast_signed(), i64::from(amount));
     let values = [operation.into(), user.into(), amount.into(), now.into()];
     if !is_first::<DB>(connection, OPERATION, &values).await? {
         return Ok(Changed::Before);
@@ -73,12 +74,11 @@ pub async fn change_points<DB: Dialect>(
 /// One conditional statement. `false`: it found no account with enough in it.
 async fn add<DB: Dialect>(
     connection: &mut DB::Connection,
-    user: &str,
+    user: Id<'_>,
     amount: i64,
 ) -> Result<bool, sqlx::Error> {
     let sql = "UPDATE accounts SET points = points + ? WHERE user_id = ? AND points >= ?";
-    // No account has as much as the smallest number takes.
-    let values = [amount.into(), user.into(), amount.saturating_neg().into()];
+    let values = [amount.into(), user.into(), (-amount).into()];
     Ok(connection.run(sql, &values).await? == 1)
 }
 
@@ -90,11 +90,11 @@ async fn add<DB: Dialect>(
 /// The database failed, or there is no such article.
 pub async fn move_stock<DB: Dialect>(
     connection: &mut DB::Connection,
-    operation: &str,
-    sku: &str,
-    quantity: i64,
+    operation: Id<'_>,
+    sku: Id<'_>,
+    quantity: i32,
 ) -> Result<Changed, sqlx::Error> {
-    let now = now_ms().cast_signed();
+    let (now, quantity) = (now_ms().cast_signed(), i64::from(quantity));
     let values = [
         operation.into(),
         sku.into(),
@@ -132,8 +132,8 @@ pub(crate) async fn moved<DB: Dialect>(
 /// The database failed.
 pub async fn join<DB: Dialect>(
     connection: &mut DB::Connection,
-    activity: &str,
-    user: &str,
+    activity: Id<'_>,
+    user: Id<'_>,
 ) -> Result<bool, sqlx::Error> {
     let values = [activity.into(), user.into(), now_ms().cast_signed().into()];
     is_first::<DB>(connection, MEMBER, &values).await

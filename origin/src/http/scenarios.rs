@@ -22,6 +22,7 @@ use super::{Context, unreadable};
 use crate::books;
 use crate::consumer::Consumed;
 use crate::gate::{Reply, Signed};
+use crate::id::{BadId, Id};
 use crate::job::{self, Run, Settings};
 use crate::ledger::{Answer, Call, Effect, Failure};
 use crate::log;
@@ -29,7 +30,7 @@ use crate::metrics;
 use crate::outbox::Message;
 use crate::problem::Problem;
 use crate::shop::callback::{self, Callback, Word};
-use crate::shop::effects;
+use crate::shop::effects::{self, Task, Unreadable};
 use crate::shop::moves::move_order;
 use crate::sql::{self, Dialect};
 use crate::sums::{self, Changed};
@@ -155,14 +156,18 @@ async fn join<DB: Dialect>(
             Ok(join) => join,
             Err(effect) => return Ok(effect),
         };
-        let is_new = sums::join::<DB>(connection, &activity, &user).await?;
+        let (activity, user) = match (id("activity", &activity), id("user", &user)) {
+            (Ok(activity), Ok(user)) => (activity, user),
+            (Err(effect), _) | (_, Err(effect)) => return Ok(effect),
+        };
+        let is_new = sums::join::<DB>(connection, activity, user).await?;
         let (status, said) = match is_new {
             true => (201, "joined"),
             false => (200, "already joined"),
         };
         Ok(executed(
             status,
-            &json!({ "activity": activity, "outcome": said }),
+            &json!({ "activity": activity.as_str(), "outcome": said }),
         ))
     })
 }
@@ -170,7 +175,7 @@ async fn join<DB: Dialect>(
 #[derive(Deserialize)]
 struct Points {
     user: String,
-    amount: i64,
+    amount: i32,
 }
 
 async fn points<DB: Dialect>(
@@ -183,8 +188,12 @@ async fn points<DB: Dialect>(
             Ok(points) => points,
             Err(effect) => return Ok(effect),
         };
-        let operation = key.as_str();
-        let changed = sums::change_points::<DB>(connection, operation, &user, amount).await?;
+        let account = match id("user", &user) {
+            Ok(account) => account,
+            Err(effect) => return Ok(effect),
+        };
+        let operation = Id::from(&key);
+        let changed = sums::change_points::<DB>(connection, operation, account, amount).await?;
         Ok(match changed {
             Changed::Now | Changed::Before => executed(200, &json!({ "user": user })),
             Changed::TooLittle => {
@@ -211,7 +220,7 @@ async fn account<DB: Dialect>(
 
 #[derive(Deserialize)]
 struct Quantity {
-    quantity: i64,
+    quantity: i32,
 }
 
 async fn stock<DB: Dialect>(
@@ -225,6 +234,10 @@ async fn stock<DB: Dialect>(
             Ok(quantity) => quantity,
             Err(effect) => return Ok(effect),
         };
+        let article = match id("sku", &sku) {
+            Ok(article) => article,
+            Err(effect) => return Ok(effect),
+        };
         if sql::shop::stock::<DB>(connection, &sku).await?.is_none() {
             let detail = "There is no such article. Nothing was done.";
             return Ok(refused(&Problem::new(
@@ -234,8 +247,8 @@ async fn stock<DB: Dialect>(
                 detail,
             )));
         }
-        let operation = key.as_str();
-        let moved = sums::move_stock::<DB>(connection, operation, &sku, quantity).await?;
+        let operation = Id::from(&key);
+        let moved = sums::move_stock::<DB>(connection, operation, article, quantity).await?;
         Ok(match moved {
             Changed::Now | Changed::Before => executed(200, &json!({ "sku": sku })),
             Changed::TooLittle => {
@@ -271,11 +284,16 @@ async fn message<DB: Dialect>(
         };
         let message = Message {
             id,
+            aggregate: String::new(),
             topic,
             payload: payload.to_string(),
             attempt: 1,
         };
-        let said = match effects::receive_within::<DB>(connection, &message).await? {
+        let task = match Task::parse(&message) {
+            Ok(task) => task,
+            Err(error) => return Ok(refused(&unreadable_message(&error))),
+        };
+        let said = match effects::receive_within::<DB>(connection, &task).await? {
             Consumed::Now => "now",
             Consumed::Before => "before",
         };
@@ -330,6 +348,26 @@ async fn show_metrics() -> impl IntoResponse {
     (StatusCode::OK, [(CONTENT_TYPE, kind)], metrics::text())
 }
 
+/// A name, or the refusal of it: judged after the key was looked up (L2), like the body.
+fn id<'t>(field: &'static str, text: &'t str) -> Result<Id<'t>, Effect> {
+    Id::parse(text).map_err(|error| refused(&bad_field(field, &error)))
+}
+
+pub(super) fn bad_field(field: &'static str, error: &BadId) -> Problem {
+    let detail = format!("The field {field} is not taken: {error}. Nothing was done.");
+    Problem::new(422, "field_invalid", "This field is not taken", detail).in_field(field)
+}
+
+fn unreadable_message(error: &Unreadable) -> Problem {
+    let detail = format!("Nobody can work it off: {error}. Nothing was done.");
+    Problem::new(
+        422,
+        "message_invalid",
+        "This message makes no sense",
+        detail,
+    )
+}
+
 /// The body, or the refusal of it: judged after the key was looked up (L2).
 fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Effect> {
     serde_json::from_slice(body).map_err(|error| refused(&malformed(&error)))
@@ -338,7 +376,7 @@ fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Effect> {
 /// What is wrong with a body, without a word of it: the answer is stored, and a card may stand in the wrong place.
 pub(super) fn malformed(error: &serde_json::Error) -> Problem {
     let what = match error.classify() {
-        Category::Data => "a field is missing, or holds something else than it should",
+        Category::Data => "a field is missing, or holds something else, or more, than it should",
         Category::Eof | Category::Io | Category::Syntax => "it is no JSON",
     };
     let (line, column) = (error.line(), error.column());

@@ -4,17 +4,19 @@
 //! ([`crate::consumer`]). The rows that it writes have ids of their own on top, so that they hold even
 //! when the consumer's record is long forgotten.
 
-use std::fmt::Display;
+use std::error::Error;
+use std::fmt::{self, Display};
 
 use serde::Deserialize;
 
 use crate::clock::now_ms;
 use crate::consumer::{self, Consumed};
+use crate::id::Id;
 use crate::ledger::Failure;
 use crate::log;
-use crate::metrics::{self, Event};
-use crate::outbox::{Message, Receiver};
+use crate::outbox::{MOST_ID, Message, Receiver};
 use crate::shop::moves;
+use crate::sql::shop::Line;
 use crate::sql::work::{FirstInsert, atomically, first_insert, is_first};
 use crate::sql::{self, Database, Dialect};
 use crate::sums::{Changed, move_stock, moved};
@@ -27,11 +29,82 @@ const NOTICE: FirstInsert = first_insert!(
     "id"
 );
 
+/// What a message asks this shop to do. The parser is the only constructor.
+#[derive(Clone, Debug)]
+pub struct Task {
+    message: String,
+    topic: Topic,
+    order: String,
+    status: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Topic {
+    Coupon,
+    Notice,
+    Return,
+    Stock,
+}
+
+/// Why a message is no task of this shop. Reading it again changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable(String);
+
 #[derive(Deserialize)]
 struct Payload {
     order: String,
     status: String,
 }
+
+impl Task {
+    /// Reads a message.
+    ///
+    /// # Errors
+    ///
+    /// Its id or its topic is none of this shop's, or its payload makes no sense.
+    pub fn parse(message: &Message) -> Result<Self, Unreadable> {
+        let blame = |part: &str, what: &dyn Display| Unreadable(format!("its {part}: {what}"));
+        let name = |part: &str, text: &str, most| {
+            let name = Id::parse_up_to(text, most).map_err(|error| blame(part, &error));
+            name.map(|name| name.as_str().to_owned())
+        };
+        let payload: Payload =
+            serde_json::from_str(&message.payload).map_err(|error| blame("payload", &error))?;
+        let unknown = || blame("topic", &"nobody here knows it");
+        Ok(Self {
+            message: name("id", &message.id, MOST_ID)?,
+            topic: Topic::parse(&message.topic).ok_or_else(unknown)?,
+            order: name("payload's order", &payload.order, Id::MOST)?,
+            status: name("payload's status", &payload.status, Id::MOST)?,
+        })
+    }
+}
+
+impl Topic {
+    fn parse(topic: &str) -> Option<Self> {
+        let all = [Self::Coupon, Self::Notice, Self::Return, Self::Stock];
+        all.into_iter().find(|known| known.name().as_str() == topic)
+    }
+
+    /// The topic is the consumer: each does its own work.
+    fn name(self) -> Id<'static> {
+        Id::literal(match self {
+            Self::Coupon => "coupon",
+            Self::Notice => "notice",
+            Self::Return => "return",
+            Self::Stock => "stock",
+        })
+    }
+}
+
+impl Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(why) = self;
+        write!(f, "the message cannot be read, {why}")
+    }
+}
+
+impl Error for Unreadable {}
 
 /// Delivers to this shop itself, without a broker in between.
 #[derive(Debug)]
@@ -40,7 +113,8 @@ pub struct Here<DB: Dialect>(pub Database<DB>);
 
 impl<DB: Dialect> Receiver for Here<DB> {
     async fn deliver(&self, message: &Message) -> Result<(), Box<dyn Display + Send + Sync>> {
-        match receive(&self.0, message).await {
+        let task = Task::parse(message).map_err(|error| Box::new(error) as _);
+        match receive(&self.0, &task?).await {
             Ok(_) => Ok(()),
             Err(failure) => Err(Box::new(failure)),
         }
@@ -51,18 +125,15 @@ impl<DB: Dialect> Receiver for Here<DB> {
 ///
 /// # Errors
 ///
-/// The message makes no sense, or its work failed and left nothing: it has to be delivered again.
+/// Its work failed and left nothing: it has to be delivered again.
 pub async fn receive<DB: Dialect>(
     database: &Database<DB>,
-    message: &Message,
+    task: &Task,
 ) -> Result<Consumed, Failure> {
     let consumed = atomically!(database, |connection| {
-        receive_within::<DB>(connection, message).await
+        receive_within::<DB>(connection, task).await
     })?;
-    metrics::count(match consumed {
-        Consumed::Now => Event::Consumed,
-        Consumed::Before => Event::Dropped,
-    });
+    consumed.count();
     Ok(consumed)
 }
 
@@ -73,42 +144,29 @@ pub async fn receive<DB: Dialect>(
 /// As [`receive`]; the transaction has to be rolled back.
 pub(crate) async fn receive_within<DB: Dialect>(
     connection: &mut DB::Connection,
-    message: &Message,
+    task: &Task,
 ) -> Result<Consumed, Failure> {
-    let payload: Payload = serde_json::from_str(&message.payload)
-        .map_err(|error| Failure::NotExecuted(error.into()))?;
-    if !consumer::is_new::<DB>(connection, &message.topic, &message.id).await? {
+    let message = Id::parse(&task.message).map_err(not_executed)?;
+    if !consumer::is_new::<DB>(connection, task.topic.name(), message).await? {
         return Ok(Consumed::Before);
     }
-    work::<DB>(connection, message, &payload).await?;
+    work::<DB>(connection, task).await?;
     Ok(Consumed::Now)
 }
 
-async fn work<DB: Dialect>(
-    connection: &mut DB::Connection,
-    message: &Message,
-    payload: &Payload,
-) -> Result<(), Failure> {
+async fn work<DB: Dialect>(connection: &mut DB::Connection, task: &Task) -> Result<(), Failure> {
     let now = now_ms().cast_signed();
-    let Payload { order, status } = payload;
-    match message.topic.as_str() {
-        "stock" => take_lines::<DB>(connection, message, order).await?,
-        "return" => put_lines_back::<DB>(connection, message, order).await?,
-        "coupon" => {
+    let order = &task.order;
+    match task.topic {
+        Topic::Stock => take_lines::<DB>(connection, &task.message, order).await?,
+        Topic::Return => put_lines_back::<DB>(connection, &task.message, order).await?,
+        Topic::Coupon => {
             is_first::<DB>(connection, COUPON, &[order.into(), now.into()]).await?;
         }
-        "notice" => {
-            let values = [
-                (&message.id).into(),
-                order.into(),
-                status.into(),
-                now.into(),
-            ];
+        Topic::Notice => {
+            let (id, words) = ((&task.message).into(), (&task.status).into());
+            let values = [id, order.into(), words, now.into()];
             is_first::<DB>(connection, NOTICE, &values).await?;
-        }
-        other => {
-            let error = format!("nobody here knows the topic {other}");
-            return Err(Failure::NotExecuted(error.into()));
         }
     }
     Ok(())
@@ -117,17 +175,13 @@ async fn work<DB: Dialect>(
 /// In one order for all, so that two orders cannot each hold what the other one waits for.
 async fn take_lines<DB: Dialect>(
     connection: &mut DB::Connection,
-    message: &Message,
+    message: &str,
     order: &str,
-) -> Result<(), sqlx::Error> {
+) -> Result<(), Failure> {
     for line in sql::shop::lines_by_sku::<DB>(connection, order).await? {
-        let operation = format!("{}/{}", message.id, line.number);
-        let moved = move_stock::<DB>(connection, &operation, &line.sku, line.quantity).await?;
-        if moved == Changed::TooLittle {
-            log::alarm(
-                "stock",
-                &format!("{order} is paid, and {} is missing", line.sku),
-            );
+        if move_line::<DB>(connection, message, &line, line.quantity).await? == Changed::TooLittle {
+            let what = format!("{order} is paid, and {} is missing", line.sku);
+            log::alarm("stock", &what);
         }
     }
     Ok(())
@@ -137,16 +191,33 @@ async fn take_lines<DB: Dialect>(
 /// nothing where goods were missing; for one that was paid at once, what its lines say.
 async fn put_lines_back<DB: Dialect>(
     connection: &mut DB::Connection,
-    message: &Message,
+    message: &str,
     order: &str,
-) -> Result<(), sqlx::Error> {
-    let taking = moves::stock_message(order);
+) -> Result<(), Failure> {
+    let taking = moves::stock_message(order).map_err(not_executed)?;
     for line in sql::shop::lines_by_sku::<DB>(connection, order).await? {
         let taken = format!("{taking}/{}", line.number);
         let taken = moved::<DB>(connection, &taken).await?;
-        let quantity = taken.unwrap_or(line.quantity);
-        let operation = format!("{}/{}", message.id, line.number);
-        move_stock::<DB>(connection, &operation, &line.sku, -quantity).await?;
+        let quantity = -taken.unwrap_or(line.quantity);
+        move_line::<DB>(connection, message, &line, quantity).await?;
     }
     Ok(())
+}
+
+/// Moves the goods of one line, once for each message.
+async fn move_line<DB: Dialect>(
+    connection: &mut DB::Connection,
+    message: &str,
+    line: &Line,
+    quantity: i64,
+) -> Result<Changed, Failure> {
+    let operation = format!("{message}/{}", line.number);
+    let operation = Id::parse(&operation).map_err(not_executed)?;
+    let sku = Id::parse(&line.sku).map_err(not_executed)?;
+    let quantity = i32::try_from(quantity).map_err(not_executed)?;
+    Ok(move_stock::<DB>(connection, operation, sku, quantity).await?)
+}
+
+fn not_executed(error: impl Error + Send + Sync + 'static) -> Failure {
+    Failure::NotExecuted(error.into())
 }

@@ -7,6 +7,7 @@
 use oncegate_core::lifecycle::{OrderStatus, Outcome, Status};
 use serde_json::json;
 
+use crate::id::{BadId, Id};
 use crate::lifecycle::{StatusColumn, advance};
 use crate::outbox::{Owed, owe};
 use crate::sql::{self, Dialect, Sql};
@@ -37,7 +38,7 @@ pub async fn move_order<DB: Dialect>(
 ) -> Result<Outcome<OrderStatus>, sqlx::Error> {
     let outcome = advance::<DB, _>(connection, ORDERS, id, expected, target).await?;
     if outcome == Outcome::Applied {
-        for owed in follows(id, expected, target) {
+        for owed in follows(id, expected, target).map_err(encode)? {
             owe::<DB>(connection, &owed).await?;
         }
         if target == OrderStatus::Finished {
@@ -47,26 +48,30 @@ pub async fn move_order<DB: Dialect>(
     Ok(outcome)
 }
 
+/// An order that exists has an id of this shop's own, so this does not happen.
+fn encode(error: BadId) -> sqlx::Error {
+    sqlx::Error::Encode(error.into())
+}
+
 /// The id of the message that takes the goods of an order off the shelf that is paid later.
-pub(crate) fn stock_message(id: &str) -> String {
-    let owed = follows(id, OrderStatus::WaitPay, OrderStatus::Paid);
-    let mut stock = owed.iter().filter(|owed| owed.topic == "stock");
-    stock.next().map(Owed::id).unwrap_or_default()
+pub(crate) fn stock_message(id: &str) -> Result<String, BadId> {
+    let owed = follows(id, OrderStatus::WaitPay, OrderStatus::Paid)?;
+    let mut stock = owed.into_iter().filter(|owed| owed.topic == "stock");
+    Ok(stock.next().map(|owed| owed.id).unwrap_or_default())
 }
 
 /// The messages that a move owes. Their places follow from the status, so that each is owed once and
 /// those of a later status come later.
-fn follows(id: &str, expected: OrderStatus, target: OrderStatus) -> Vec<Owed> {
+fn follows(id: &str, expected: OrderStatus, target: OrderStatus) -> Result<Vec<Owed>, BadId> {
     let topics: &[&'static str] = match (expected, target) {
         (OrderStatus::WaitPay, OrderStatus::Paid) => &["stock", "coupon", "notice"],
         (OrderStatus::Paid, OrderStatus::Canceled) => &["return", "notice"],
         _ => &["notice"],
     };
-    let owed = |(number, topic): (i64, &&'static str)| Owed {
-        aggregate: id.to_owned(),
-        place: target.code() * 100 + number,
-        topic,
-        payload: json!({ "order": id, "status": target.as_str() }),
+    let aggregate = Id::parse(id)?;
+    let owed = |(number, topic): (i64, &&'static str)| {
+        let payload = json!({ "order": id, "status": target.as_str() });
+        Owed::new(aggregate, target.code() * 100 + number, topic, payload)
     };
     (0..).zip(topics).map(owed).collect()
 }

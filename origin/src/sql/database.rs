@@ -8,8 +8,8 @@ use sqlx::Pool;
 use sqlx::pool::PoolConnection;
 use tokio::time::{Instant, timeout};
 
-use super::Dialect;
 use super::dialect::{Meaning, migrator};
+use super::{Dialect, Transaction};
 
 /// How long a call waits for the database: for the connection and for the locks, before its effect
 /// and after a refusal, all together (L5).
@@ -52,14 +52,13 @@ impl fmt::Display for Busy {
 
 impl Error for Busy {}
 
-/// A transaction. It rolls back when dropped.
-pub(crate) type Transaction<DB> = sqlx::Transaction<'static, DB>;
-
 /// An open database.
 #[derive(Debug)]
 pub struct Database<DB: Dialect> {
     writers: Pool<DB>,
     readers: Pool<DB>,
+    /// Whether the connections are a service's own, which gets them back as they were.
+    lent: bool,
 }
 
 impl<DB: Dialect> Clone for Database<DB> {
@@ -67,17 +66,20 @@ impl<DB: Dialect> Clone for Database<DB> {
         Self {
             writers: self.writers.clone(),
             readers: self.readers.clone(),
+            lent: self.lent,
         }
     }
 }
 
 /// A service that has a pool already lends it. The ledger sets lock timeouts and the isolation level of
-/// its transactions itself; with SQLite, the pool's `busy_timeout` should be [`LOCK_WAIT`].
+/// its transactions itself, and leaves nothing of that on the connection; with SQLite, the pool's
+/// `busy_timeout` should be [`LOCK_WAIT`].
 impl<DB: Dialect> From<Pool<DB>> for Database<DB> {
     fn from(pool: Pool<DB>) -> Self {
         Self {
             writers: pool.clone(),
             readers: pool,
+            lent: true,
         }
     }
 }
@@ -91,7 +93,11 @@ impl<DB: Dialect> Database<DB> {
     /// The URL is not of this database, it cannot be opened, or a newer version has changed the table.
     pub async fn open(url: &str) -> Result<Self, sqlx::Error> {
         let [writers, readers] = DB::open(url).await?;
-        let database = Self { writers, readers };
+        let database = Self {
+            writers,
+            readers,
+            lent: false,
+        };
         database.migrate().await?;
         Ok(database)
     }
@@ -136,7 +142,7 @@ impl<DB: Dialect> Database<DB> {
         let begin = self.writers.begin_with(DB::begin(patience.0));
         // Given up, it leaves nothing open: the connection undoes a BEGIN that nobody waits for.
         match patience.wait(begin).await {
-            Some(Ok(transaction)) => Ok(transaction),
+            Some(Ok(transaction)) => Ok(Transaction::new(transaction, self.lent)),
             Some(Err(error)) if !is_busy::<DB>(&error) => Err(error.into()),
             Some(Err(_)) | None => Err(Busy.into()),
         }
@@ -147,7 +153,7 @@ impl<DB: Dialect> Database<DB> {
     /// # Errors
     ///
     /// The database cannot be reached.
-    pub(crate) async fn snapshot(&self) -> Result<Transaction<DB>, sqlx::Error> {
+    pub(crate) async fn snapshot(&self) -> Result<sqlx::Transaction<'static, DB>, sqlx::Error> {
         self.readers.begin_with(DB::snapshot()).await
     }
 

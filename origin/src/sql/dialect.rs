@@ -23,6 +23,13 @@ pub trait Dialect: sqlx::Database<Connection: Migrate> + sealed::Sealed {
     #[doc(hidden)]
     fn begin(wait: Duration) -> SqlStr;
 
+    /// What sets a connection back that is somebody else's, before such a transaction ends. `None`: nothing outlives
+    /// the transaction.
+    #[doc(hidden)]
+    fn set_back() -> Option<SqlStr> {
+        None
+    }
+
     /// What begins a transaction that only reads, all of it at one moment.
     #[doc(hidden)]
     fn snapshot() -> SqlStr;

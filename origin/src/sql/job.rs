@@ -4,6 +4,7 @@ use oncegate_core::lifecycle::{SettlementStatus, Status};
 
 use super::work::{FirstInsert, first_insert, is_first};
 use super::{Dialect, Row, Statements};
+use crate::id::Id;
 
 const MERCHANT: FirstInsert =
     first_insert!("merchants", "merchant, balance_cents", "?, 0", "merchant");
@@ -19,8 +20,8 @@ pub(crate) struct Settlement {
 
 pub(crate) async fn begin_run<DB: Dialect>(
     connection: &mut DB::Connection,
-    task: &str,
-    run: &str,
+    task: Id<'_>,
+    run: Id<'_>,
     now_ms: u64,
 ) -> Result<(), sqlx::Error> {
     let sql = "INSERT INTO job_runs (id, task, started_at, settled) VALUES (?, ?, ?, 0)";
@@ -31,7 +32,7 @@ pub(crate) async fn begin_run<DB: Dialect>(
 
 pub(crate) async fn end_run<DB: Dialect>(
     connection: &mut DB::Connection,
-    run: &str,
+    run: Id<'_>,
     now_ms: u64,
     settled: u64,
 ) -> Result<(), sqlx::Error> {
@@ -61,7 +62,7 @@ pub(crate) async fn open<DB: Dialect>(
 pub(crate) async fn note_run<DB: Dialect>(
     connection: &mut DB::Connection,
     order_id: &str,
-    run: &str,
+    run: Id<'_>,
 ) -> Result<(), sqlx::Error> {
     let sql = "UPDATE settlements SET run_id = ? WHERE order_id = ?";
     connection.run(sql, &[run.into(), order_id.into()]).await?;

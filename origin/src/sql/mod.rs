@@ -6,6 +6,7 @@
 //! run by [`Statements`]; where the databases differ, [`Sql`] has the words of each.
 
 mod database;
+pub(crate) mod dead;
 mod dialect;
 pub(crate) mod job;
 pub(crate) mod ledger;
@@ -15,9 +16,11 @@ mod postgres;
 mod row;
 pub(crate) mod shop;
 mod sqlite;
+mod transaction;
 pub(crate) mod work;
 
-pub(crate) use self::database::{Busy, POOL, Patience, Transaction, is_busy};
+pub(crate) use self::database::{Busy, POOL, Patience, is_busy};
 pub use self::database::{Database, LOCK_WAIT};
 pub use self::dialect::{Dialect, Meaning, Sql, Statements, Value};
 pub use self::row::{Column, Row};
+pub(crate) use self::transaction::Transaction;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError};
 use sqlx::pool::PoolOptions;
-use sqlx::{AssertSqlSafe, MySql, Pool, Row, SqlSafeStr, SqlStr};
+use sqlx::{AssertSqlSafe, Executor, MySql, MySqlConnection, Pool, Row, SqlSafeStr, SqlStr};
 
 use super::dialect::{Meaning, Migrations, Sql, driver, sealed};
 use super::{Dialect, LOCK_WAIT, POOL};
@@ -22,6 +22,11 @@ impl Dialect for MySql {
         let pool = PoolOptions::new()
             .max_connections(POOL)
             .acquire_timeout(LOCK_WAIT)
+            // Whatever the server's default is: what does not fit its column is an error, and never cut.
+            .after_connect(|connection: &mut MySqlConnection, _| {
+                let strict = "SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')";
+                Box::pin(async move { connection.execute(strict).await.map(drop) })
+            })
             .connect_with(MySqlConnectOptions::from_str(url)?)
             .await?;
         Ok([pool.clone(), pool])
@@ -31,10 +36,15 @@ impl Dialect for MySql {
     fn begin(wait: Duration) -> SqlStr {
         let seconds = wait.as_secs_f32().ceil().max(1.0);
         AssertSqlSafe(format!(
-            "SET innodb_lock_wait_timeout = {seconds:.0}; \
+            "SET @oncegate_lock_wait = @@innodb_lock_wait_timeout, \
+             innodb_lock_wait_timeout = {seconds:.0}; \
              SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION"
         ))
         .into_sql_str()
+    }
+
+    fn set_back() -> Option<SqlStr> {
+        Some("SET innodb_lock_wait_timeout = @oncegate_lock_wait".into_sql_str())
     }
 
     fn snapshot() -> SqlStr {
@@ -80,6 +90,10 @@ impl Dialect for MySql {
                 (
                     "scenarios",
                     include_str!("../../migrations/mysql/shop/0002_scenarios.sql"),
+                ),
+                (
+                    "dead_letters",
+                    include_str!("../../migrations/mysql/shop/0003_dead_letters.sql"),
                 ),
             ],
         }

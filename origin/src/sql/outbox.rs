@@ -1,6 +1,7 @@
 //! The outbox's statements.
 
 use super::{Dialect, Row, Sql, Statements};
+use crate::id::Id;
 use crate::outbox::{Message, Owed};
 
 /// What is due: the first undelivered message of each aggregate, unless a relay has it.
@@ -8,7 +9,7 @@ const DUE: Sql = {
     macro_rules! due {
         ($suffix:literal) => {
             concat!(
-                "SELECT id, topic, payload, attempts FROM outbox
+                "SELECT id, aggregate, topic, payload, attempts FROM outbox
                  WHERE state = 'pending' AND due_at <= ? AND lease_until <= ?
                  AND NOT EXISTS (
                      SELECT 1 FROM outbox AS earlier
@@ -36,9 +37,9 @@ pub(crate) async fn insert<DB: Dialect>(
                                    lease_until, created_at)
                VALUES (?, ?, ?, ?, ?, 'pending', 0, ?, 0, ?)";
     let now = now_ms.cast_signed();
-    let (id, payload) = (owed.id(), owed.payload.to_string());
+    let payload = owed.payload.to_string();
     let values = [
-        (&id).into(),
+        (&owed.id).into(),
         (&owed.aggregate).into(),
         owed.place.into(),
         owed.topic.into(),
@@ -50,10 +51,10 @@ pub(crate) async fn insert<DB: Dialect>(
     Ok(())
 }
 
-/// Leases what is due to a relay.
+/// Leases what is due to a relay. Nothing of it counts as tried yet.
 pub(crate) async fn take<DB: Dialect>(
     connection: &mut DB::Connection,
-    owner: &str,
+    owner: Id<'_>,
     now_ms: u64,
     lease_ms: u64,
 ) -> Result<Vec<Message>, sqlx::Error> {
@@ -62,22 +63,35 @@ pub(crate) async fn take<DB: Dialect>(
     let messages: Vec<Message> = due.iter().map(read).collect::<Result<_, _>>()?;
     let until = (now_ms + lease_ms).cast_signed();
     for message in &messages {
-        let sql = "UPDATE outbox SET owner = ?, lease_until = ?, attempts = ? WHERE id = ?";
-        let values = [
-            owner.into(),
-            until.into(),
-            message.attempt.into(),
-            (&message.id).into(),
-        ];
+        let sql = "UPDATE outbox SET owner = ?, lease_until = ? WHERE id = ?";
+        let values = [owner.into(), until.into(), (&message.id).into()];
         connection.run(sql, &values).await?;
     }
     Ok(messages)
 }
 
+/// Counts an attempt and renews the lease, if the relay still has it. Says which attempt it is.
+pub(crate) async fn begin<DB: Dialect>(
+    connection: &mut DB::Connection,
+    owner: Id<'_>,
+    id: &str,
+    until_ms: u64,
+) -> Result<Option<i64>, sqlx::Error> {
+    let sql = "UPDATE outbox SET attempts = attempts + 1, lease_until = ?
+               WHERE id = ? AND owner = ? AND state = 'pending'";
+    let values = [until_ms.cast_signed().into(), id.into(), owner.into()];
+    if connection.run(sql, &values).await? == 0 {
+        return Ok(None);
+    }
+    let sql = "SELECT attempts FROM outbox WHERE id = ?";
+    let row = connection.first(sql, &[id.into()]).await?;
+    row.map(|row| row.get("attempts")).transpose()
+}
+
 /// Only the relay that has the lease marks: one that was overtaken has nothing to say any more.
 pub(crate) async fn delivered<DB: Dialect>(
     connection: &mut DB::Connection,
-    owner: &str,
+    owner: Id<'_>,
     id: &str,
 ) -> Result<(), sqlx::Error> {
     let sql = "UPDATE outbox SET state = 'delivered', owner = NULL, lease_until = 0
@@ -88,7 +102,7 @@ pub(crate) async fn delivered<DB: Dialect>(
 
 pub(crate) async fn failed<DB: Dialect>(
     connection: &mut DB::Connection,
-    owner: &str,
+    owner: Id<'_>,
     id: &str,
     is_dead: bool,
     due_ms: u64,
@@ -120,8 +134,9 @@ fn read<DB: Dialect>(row: &Row<DB>) -> Result<Message, sqlx::Error> {
     let attempts: i64 = row.get("attempts")?;
     Ok(Message {
         id: row.get("id")?,
+        aggregate: row.get("aggregate")?,
         topic: row.get("topic")?,
         payload: row.get("payload")?,
-        attempt: attempts + 1,
+        attempt: attempts,
     })
 }

@@ -72,6 +72,10 @@ impl Dialect for Postgres {
                     "scenarios",
                     include_str!("../../migrations/postgres/shop/0002_scenarios.sql"),
                 ),
+                (
+                    "dead_letters",
+                    include_str!("../../migrations/postgres/shop/0003_dead_letters.sql"),
+                ),
             ],
         }
     }

@@ -172,6 +172,7 @@ pub(crate) async fn clear<DB: Dialect>(connection: &mut DB::Connection) -> Resul
     for statement in [
         "DELETE FROM outbox",
         "DELETE FROM consumed",
+        "DELETE FROM dead_letters",
         "DELETE FROM stock_moves",
         "DELETE FROM coupons",
         "DELETE FROM notices",

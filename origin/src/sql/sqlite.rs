@@ -79,6 +79,10 @@ impl Dialect for Sqlite {
                     "scenarios",
                     include_str!("../../migrations/sqlite/shop/0002_scenarios.sql"),
                 ),
+                (
+                    "dead_letters",
+                    include_str!("../../migrations/sqlite/shop/0003_dead_letters.sql"),
+                ),
             ],
         }
     }

@@ -11,10 +11,14 @@ mod client;
 #[path = "../origin/shop.rs"]
 mod shop;
 
+mod dead;
+
 use std::fs::File;
 use std::net::SocketAddr;
 use std::process::{Child, Command};
 
+use async_nats::jetstream::Context;
+use oncegate_origin::id::Id;
 use oncegate_origin::outbox::{Owed, owe};
 use oncegate_origin::sql::{Database, Dialect};
 use serde_json::json;
@@ -119,11 +123,8 @@ impl World {
 
     /// Until the broker has heard of the end of so many messages.
     async fn until_acknowledged(&self, messages: u64) {
-        let client = async_nats::connect(self.url()).await.unwrap();
-        let stream = async_nats::jetstream::new(client)
-            .get_stream("oncegate-shop")
-            .await
-            .unwrap();
+        let jetstream = self.jetstream().await;
+        let stream = jetstream.get_stream("oncegate-shop").await.unwrap();
         until(async || {
             let info = stream.consumer_info("effects").await;
             info.is_ok_and(|info| info.ack_floor.stream_sequence == messages)
@@ -131,14 +132,26 @@ impl World {
         .await;
     }
 
-    /// The broker forgets what was acknowledged, and delivers everything again.
-    async fn forget_acknowledgements(&self) {
-        let client = async_nats::connect(self.url()).await.unwrap();
-        let stream = async_nats::jetstream::new(client)
-            .get_stream("oncegate-shop")
-            .await
-            .unwrap();
-        stream.delete_consumer("effects").await.unwrap();
+    async fn jetstream(&self) -> Context {
+        async_nats::jetstream::new(async_nats::connect(self.url()).await.unwrap())
+    }
+
+    /// The relay has forgotten what it delivered, and so has the broker.
+    async fn forget_deliveries(&self) {
+        let jetstream = self.jetstream().await;
+        jetstream.delete_stream("oncegate-shop").await.unwrap();
+        let again = "UPDATE outbox SET state = 'pending', lease_until = 0";
+        self.books.run(again).await;
+    }
+
+    /// What a command prints.
+    fn ask(&self, command: &[&str]) -> String {
+        let mut program = Command::new(PROGRAM);
+        program.args(command);
+        program.args(["--database", &self.books.url()]);
+        let output = program.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
     }
 }
 
@@ -148,12 +161,8 @@ async fn owe_messages<DB: Dialect>(books: &Books, messages: i64) {
     let mut connection = DB::Connection::connect(&books.url()).await.unwrap();
     for number in 0..messages {
         let order = format!("order{}", number / 2);
-        let owed = Owed {
-            payload: json!({ "order": order, "status": "PAID" }),
-            aggregate: order,
-            place: number,
-            topic: "notice",
-        };
+        let payload = json!({ "order": order, "status": "PAID" });
+        let owed = Owed::new(Id::parse(&order).unwrap(), number, "notice", payload).unwrap();
         owe::<DB>(&mut connection, &owed).await.unwrap();
     }
 }
@@ -162,14 +171,15 @@ async fn owe_messages<DB: Dialect>(books: &Books, messages: i64) {
 async fn a_broker_that_delivers_everything_again_does_nothing_twice() {
     let world = World::with_messages(20).await;
     let _broker = world.start_broker().await;
-    let _relay = world.run("relay");
-    let consumer = world.run("consume");
+    let (relay, consumer) = (world.run("relay"), world.run("consume"));
     world.until_done(20).await;
     world.until_relayed().await;
     world.until_acknowledged(20).await;
+    relay.kill();
     consumer.kill();
-    world.forget_acknowledgements().await;
-    let _consumer = world.run("consume");
+    world.forget_deliveries().await;
+    let (_relay, _consumer) = (world.run("relay"), world.run("consume"));
+    world.until_relayed().await;
     world.until_acknowledged(20).await;
     assert_eq!(world.books.number(DONE).await, 20);
     let records = "SELECT count(*) FROM consumed";

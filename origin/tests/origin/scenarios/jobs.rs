@@ -4,6 +4,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use oncegate_origin::clock::now_ms;
+use oncegate_origin::id::Id;
 use oncegate_origin::job::{Run, Settings, settle};
 use oncegate_origin::lock;
 use oncegate_origin::sql::{Dialect, Statements};
@@ -183,9 +184,15 @@ async fn pitfall_expiry_shorter_than_work() {
     on_store!(|store| {
         let mut connection = store.connect().await;
         let naive = async |connection: &mut DB::Connection, owner, now| {
-            lock::take::<DB>(connection, "naive", owner, now, now + 1)
-                .await
-                .unwrap()
+            lock::take::<DB>(
+                connection,
+                Id::literal("naive"),
+                Id::literal(owner),
+                now,
+                now + 1,
+            )
+            .await
+            .unwrap()
         };
         // Work of 2 ms under a lock of 1 ms: the second one is let in while the first is at it.
         assert!(naive(&mut connection, "a", 10).await);
@@ -211,9 +218,15 @@ async fn pitfall_lock_release_without_owner() {
         let mut connection = store.connect().await;
         let now = now_ms();
         let take = async |connection: &mut DB::Connection, owner, from, until| {
-            lock::take::<DB>(connection, "t", owner, from, until)
-                .await
-                .unwrap()
+            lock::take::<DB>(
+                connection,
+                Id::literal("t"),
+                Id::literal(owner),
+                from,
+                until,
+            )
+            .await
+            .unwrap()
         };
         assert!(take(&mut connection, "slow", now, now + 10).await);
         assert!(take(&mut connection, "next", now + 20, now + 1000).await);
@@ -225,13 +238,13 @@ async fn pitfall_lock_release_without_owner() {
         connection.run("ROLLBACK", &[]).await.unwrap();
         // Ours leaves the lock with whoever has it.
         assert!(
-            !lock::release::<DB>(&mut connection, "t", "slow")
+            !lock::release::<DB>(&mut connection, Id::literal("t"), Id::literal("slow"))
                 .await
                 .unwrap()
         );
         assert!(!take(&mut connection, "third", now + 30, now + 1000).await);
         assert!(
-            lock::release::<DB>(&mut connection, "t", "next")
+            lock::release::<DB>(&mut connection, Id::literal("t"), Id::literal("next"))
                 .await
                 .unwrap()
         );

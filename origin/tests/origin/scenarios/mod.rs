@@ -12,6 +12,7 @@ mod sums;
 use oncegate_core::key::Key;
 use oncegate_origin::books;
 use oncegate_origin::clock::now_ms;
+use oncegate_origin::id::Id;
 use oncegate_origin::outbox::relay_once;
 use oncegate_origin::shop::effects::Here;
 use oncegate_origin::shop::place;
@@ -91,8 +92,8 @@ async fn relay_on<DB: Dialect>(books: &Books) {
     loop {
         let (one, other) = (Here(one.clone()), Here(other.clone()));
         let (first, second) = tokio::join!(
-            relay_once(&one.0, "one", &one),
-            relay_once(&other.0, "other", &other)
+            relay_once(&one.0, Id::literal("one"), &one),
+            relay_once(&other.0, Id::literal("other"), &other)
         );
         let (first, second) = (first.unwrap(), second.unwrap());
         assert_eq!((first.failed, second.failed), (0, 0));

@@ -5,12 +5,14 @@ use std::sync::Mutex;
 
 use oncegate_origin::clock::now_ms;
 use oncegate_origin::consumer;
+use oncegate_origin::id::Id;
 use oncegate_origin::outbox::{MOST_ATTEMPTS, Message, Owed, Receiver, owe, relay_once, revive};
 use oncegate_origin::shop::effects::Here;
 use oncegate_origin::sql::{Dialect, Statements};
 use serde_json::json;
 
 use super::{Store, on_store};
+use crate::shop::until;
 
 /// Remembers what came, and fails for what it is told to.
 #[derive(Default)]
@@ -41,12 +43,8 @@ impl Recorder {
 impl<DB: Dialect> Store<DB> {
     async fn owe(&self, aggregate: &str, place: i64) {
         let mut connection = self.connect().await;
-        let owed = Owed {
-            aggregate: aggregate.to_owned(),
-            place,
-            topic: "notice",
-            payload: json!({ "order": aggregate, "status": "PAID" }),
-        };
+        let payload = json!({ "order": aggregate, "status": "PAID" });
+        let owed = Owed::new(Id::parse(aggregate).unwrap(), place, "notice", payload).unwrap();
         owe::<DB>(&mut connection, &owed).await.unwrap();
     }
 
@@ -58,7 +56,9 @@ impl<DB: Dialect> Store<DB> {
 
     async fn rounds(&self, receiver: &impl Receiver, rounds: usize) {
         for _ in 0..rounds {
-            relay_once(&self.database, "relay", receiver).await.unwrap();
+            relay_once(&self.database, Id::literal("relay"), receiver)
+                .await
+                .unwrap();
             self.hurry().await;
         }
     }
@@ -120,9 +120,9 @@ async fn relays_that_work_at_once_share_the_messages() {
         let third = super::open::<DB>(&store.books).await;
         for _ in 0..4 {
             let rounds = tokio::join!(
-                relay_once(&store.database, "one", &recorder),
-                relay_once(&other, "two", &recorder),
-                relay_once(&third, "three", &recorder)
+                relay_once(&store.database, Id::literal("one"), &recorder),
+                relay_once(&other, Id::literal("two"), &recorder),
+                relay_once(&third, Id::literal("three"), &recorder)
             );
             for round in [rounds.0, rounds.1, rounds.2] {
                 round.unwrap();
@@ -132,6 +132,79 @@ async fn relays_that_work_at_once_share_the_messages() {
         ids.sort();
         ids.dedup();
         assert_eq!((ids.len(), recorder.ids().len()), (40, 40));
+    });
+}
+
+/// It takes three messages and dies at the first one.
+#[tokio::test]
+async fn a_relay_counts_an_attempt_when_it_makes_one_and_not_when_it_takes() {
+    on_store!(|store| {
+        struct Dies;
+        impl Receiver for Dies {
+            async fn deliver(&self, _: &Message) -> Result<(), Box<dyn Display + Send + Sync>> {
+                std::future::pending().await
+            }
+        }
+        for aggregate in ["a", "b", "c"] {
+            store.owe(aggregate, 1).await;
+        }
+        let tried = "SELECT count(*) FROM outbox WHERE attempts = 1";
+        {
+            let mut relaying = Box::pin(relay_once(&store.database, Id::literal("relay"), &Dies));
+            tokio::select! {
+                _ = &mut relaying => panic!("nothing was delivered"),
+                () = until(async || store.books.number(tried).await == 1) => {}
+            }
+        }
+        let taken = "SELECT count(*) FROM outbox WHERE owner IS NOT NULL AND attempts = 0";
+        assert_eq!(store.books.number(taken).await, 2);
+        store.hurry().await;
+        let recorder = Recorder::default();
+        store.rounds(&recorder, 1).await;
+        let mut came = recorder.came.lock().unwrap().clone();
+        came.sort();
+        let attempts: Vec<i64> = came.iter().map(|(_, attempt)| *attempt).collect();
+        assert_eq!(attempts, [2, 1, 1]);
+    });
+}
+
+/// While it is at its first message, the lease of the others runs out, and another relay delivers one of them.
+#[tokio::test]
+async fn a_slow_relay_renews_its_lease_and_leaves_what_another_relay_took() {
+    on_store!(|store| {
+        struct Slow<'s, DB: Dialect>(&'s Store<DB>, Recorder, Recorder);
+        impl<DB: Dialect> Receiver for Slow<'_, DB> {
+            async fn deliver(
+                &self,
+                message: &Message,
+            ) -> Result<(), Box<dyn Display + Send + Sync>> {
+                let Self(store, came, others) = self;
+                came.deliver(message).await?;
+                if message.id == "a/1/notice" {
+                    let over = "UPDATE outbox SET lease_until = 0,
+                        due_at = CASE aggregate WHEN 'c' THEN 9000000000000 ELSE due_at END
+                        WHERE aggregate <> 'a'";
+                    store.books.run(over).await;
+                    let other = super::open::<DB>(&store.books).await;
+                    let round = relay_once(&other, Id::literal("other"), others).await;
+                    assert_eq!(round.unwrap().delivered, 1);
+                }
+                let renewed = format!("lease_until > {}", now_ms());
+                let sql = "SELECT count(*) FROM outbox WHERE owner = 'slow' AND";
+                assert_eq!(store.books.number(&format!("{sql} {renewed}")).await, 1);
+                Ok(())
+            }
+        }
+        for aggregate in ["a", "b", "c"] {
+            store.owe(aggregate, 1).await;
+        }
+        let slow = Slow(&store, Recorder::default(), Recorder::default());
+        let round = relay_once(&store.database, Id::literal("slow"), &slow).await;
+        assert_eq!(round.unwrap().delivered, 2);
+        assert_eq!(slow.1.ids(), ["a/1/notice", "c/1/notice"]);
+        assert_eq!(slow.2.ids(), ["b/1/notice"]);
+        let once = "SELECT count(*) FROM outbox WHERE state = 'delivered' AND attempts = 1";
+        assert_eq!(store.books.number(once).await, 3);
     });
 }
 
@@ -165,12 +238,7 @@ async fn what_is_rolled_back_owes_nothing() {
     on_store!(|store| {
         let mut connection = store.connect().await;
         connection.run("BEGIN", &[]).await.unwrap();
-        let owed = Owed {
-            aggregate: "a".to_owned(),
-            place: 1,
-            topic: "notice",
-            payload: json!({}),
-        };
+        let owed = Owed::new(Id::literal("a"), 1, "notice", json!({})).unwrap();
         owe::<DB>(&mut connection, &owed).await.unwrap();
         connection.run("ROLLBACK", &[]).await.unwrap();
         assert_eq!(store.books.number("SELECT count(*) FROM outbox").await, 0);
@@ -182,9 +250,10 @@ async fn what_is_rolled_back_owes_nothing() {
 async fn records_are_forgotten_after_the_window_and_not_before() {
     on_store!(|store| {
         let mut connection = store.connect().await;
-        for message in ["old", "new"] {
+        let consumer = Id::literal("c");
+        for message in ["old", "new"].map(Id::literal) {
             assert!(
-                consumer::is_new::<DB>(&mut connection, "c", message)
+                consumer::is_new::<DB>(&mut connection, consumer, message)
                     .await
                     .unwrap()
             );
@@ -195,7 +264,7 @@ async fn records_are_forgotten_after_the_window_and_not_before() {
         assert_eq!(consumer::purge(&store.database, now).await.unwrap(), 1);
         let later = now + consumer::WINDOW_MS;
         assert!(
-            !consumer::is_new::<DB>(&mut connection, "c", "new")
+            !consumer::is_new::<DB>(&mut connection, consumer, Id::literal("new"))
                 .await
                 .unwrap()
         );

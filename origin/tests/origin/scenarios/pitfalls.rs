@@ -4,6 +4,7 @@
 use oncegate_core::key::KeyKind;
 use oncegate_core::lifecycle::{OrderStatus, Outcome};
 use oncegate_origin::consumer;
+use oncegate_origin::id::Id;
 use oncegate_origin::ledger::{Ledger, Verdict};
 use oncegate_origin::lock;
 use oncegate_origin::shop::moves::move_order;
@@ -50,8 +51,12 @@ async fn pitfall_check_in_code_without_database_floor() {
         }
         assert_eq!(store.naive_rows().await, 2);
         let joined = [
-            join::<DB>(&mut one, "fair", "u").await.unwrap(),
-            join::<DB>(&mut two, "fair", "u").await.unwrap(),
+            join::<DB>(&mut one, Id::literal("fair"), Id::literal("u"))
+                .await
+                .unwrap(),
+            join::<DB>(&mut two, Id::literal("fair"), Id::literal("u"))
+                .await
+                .unwrap(),
         ];
         assert_eq!(joined, [true, false]);
     });
@@ -61,11 +66,12 @@ async fn pitfall_check_in_code_without_database_floor() {
 async fn pitfall_lock_taken_for_idempotency() {
     on_store!(|store| {
         let mut connection = store.naive().await;
-        for owner in ["first", "duplicate that comes later"] {
-            let taken = lock::take::<DB>(&mut connection, "pay", owner, 10, 20).await;
+        let pay = Id::literal("pay");
+        for owner in ["first", "duplicate that comes later"].map(Id::literal) {
+            let taken = lock::take::<DB>(&mut connection, pay, owner, 10, 20).await;
             assert!(taken.unwrap());
             connection.run(INSERT, &[]).await.unwrap();
-            lock::release::<DB>(&mut connection, "pay", owner)
+            lock::release::<DB>(&mut connection, pay, owner)
                 .await
                 .unwrap();
         }
@@ -73,7 +79,7 @@ async fn pitfall_lock_taken_for_idempotency() {
         let mut new = Vec::new();
         for _ in 0..2 {
             new.push(
-                consumer::is_new::<DB>(&mut connection, "pay", "m")
+                consumer::is_new::<DB>(&mut connection, pay, Id::literal("m"))
                     .await
                     .unwrap(),
             );
@@ -124,7 +130,10 @@ async fn pitfall_every_exception_taken_for_a_duplicate() {
         assert_eq!(told, "was moved before");
         let moves = "SELECT count(*) FROM stock_moves";
         assert_eq!(store.books.number(moves).await, 0);
-        let ours = move_stock::<DB>(&mut connection, "m", "no such article", 1).await;
+        let ours = {
+            let (operation, sku) = (Id::literal("m"), Id::literal("no such article"));
+            move_stock::<DB>(&mut connection, operation, sku, 1).await
+        };
         assert!(ours.is_err());
     });
 }
@@ -169,9 +178,10 @@ async fn pitfall_no_double_click_taken_for_business_idempotency() {
         }
         assert_eq!(store.books.number("SELECT count(*) FROM clicks").await, 2);
         let mut new = Vec::new();
+        let payments = Id::literal("payments");
         for _click in ["on the phone", "on the tablet"] {
             new.push(
-                consumer::is_new::<DB>(&mut connection, "payments", "p")
+                consumer::is_new::<DB>(&mut connection, payments, Id::literal("p"))
                     .await
                     .unwrap(),
             );

@@ -1,0 +1,186 @@
+//! Working off what the broker delivers.
+//!
+//! **Invariant: every message ends in one of two ways: its work is committed, or it is a [dead letter](crate::dead),
+//! of which a person hears.** One that cannot be read is given up at once, since reading it again changes nothing;
+//! one whose work fails, after so many deliveries, so that it holds up the others no longer than that; one that
+//! waited longer than consumers remember, since nobody knows any more whether it was worked off.
+
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
+use async_nats::jetstream::{self, AckKind};
+use futures_util::StreamExt;
+
+use super::{AGGREGATE, Broker, MESSAGE_ID, STREAM};
+use crate::clock::now_ms;
+use crate::commands::Trouble;
+use crate::consumer::WINDOW_MS;
+use crate::dead::{self, DeadLetter};
+use crate::ledger::Failure;
+use crate::log;
+use crate::shop::effects;
+use crate::sql::{Database, Dialect};
+
+const CONSUMER: &str = "effects";
+/// How long the broker waits for an acknowledgement before it delivers again.
+const ACK_WAIT: Duration = Duration::from_secs(10);
+/// How long work that failed waits before it is tried again, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// Clocks differ, and a purge may come early.
+const MARGIN: Duration = Duration::from_secs(60 * 60);
+
+/// When a message is given up.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "two limits")]
+pub struct Limits {
+    /// After so many deliveries whose work failed. 10, which takes half a minute.
+    pub deliveries: i64,
+    /// When it was sent longer ago. An hour less than [`WINDOW_MS`].
+    pub age: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            deliveries: 10,
+            age: Duration::from_millis(WINDOW_MS) - MARGIN,
+        }
+    }
+}
+
+/// What becomes of a delivery.
+enum Ended {
+    /// It is worked off.
+    Done,
+    /// Not this time.
+    Failed(Failure),
+    /// Nor any other time.
+    GivenUp(String),
+}
+
+impl Broker {
+    /// Does the work of every message that is delivered, until the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// The broker is gone.
+    pub async fn consume<DB: Dialect>(
+        &self,
+        database: &Database<DB>,
+        limits: Limits,
+    ) -> Result<(), Trouble> {
+        let consumer = self.consumer().await?;
+        let mut messages = consumer.messages().await?;
+        while let Some(delivered) = messages.next().await {
+            let delivered = match delivered {
+                Ok(delivered) => delivered,
+                Err(error) => {
+                    log::error("broker", &error);
+                    continue;
+                }
+            };
+            let letter = letter(&delivered);
+            let kind = end(database, &letter, limits).await;
+            // An acknowledgement that is lost brings the message again, and the record drops it.
+            if let Err(error) = delivered.ack_with(kind).await {
+                log::error("broker", &error);
+            }
+        }
+        Err("the broker ended the delivery".into())
+    }
+
+    async fn consumer(&self) -> Result<PullConsumer, Trouble> {
+        let settings = pull::Config {
+            durable_name: Some(CONSUMER.into()),
+            ack_policy: AckPolicy::Explicit,
+            ack_wait: ACK_WAIT,
+            // One after the other: what is ordered per aggregate stays so.
+            max_ack_pending: 1,
+            ..pull::Config::default()
+        };
+        let stream = self.0.get_stream(STREAM).await?;
+        Ok(stream.get_or_create_consumer(CONSUMER, settings).await?)
+    }
+}
+
+/// Works, and says what the broker is to do. Where a message can neither be worked off nor kept, it stays.
+async fn end<DB: Dialect>(database: &Database<DB>, letter: &DeadLetter, limits: Limits) -> AckKind {
+    let again = AckKind::Nak(Some(pause(letter.deliveries)));
+    let reason = match work(database, letter, limits).await {
+        Ended::Done => return AckKind::Ack,
+        Ended::GivenUp(reason) => reason,
+        Ended::Failed(failure) => {
+            log::error("consumer", &failure);
+            if letter.deliveries < limits.deliveries {
+                return again;
+            }
+            format!("it failed {} times: {failure}", letter.deliveries)
+        }
+    };
+    match dead::keep(database, &letter.clone().because(reason)).await {
+        Ok(()) => AckKind::Term,
+        Err(failure) => {
+            log::error("dead_letter", &failure);
+            again
+        }
+    }
+}
+
+async fn work<DB: Dialect>(database: &Database<DB>, letter: &DeadLetter, limits: Limits) -> Ended {
+    let age = Duration::from_millis(now_ms().saturating_sub(letter.published_ms));
+    if age > limits.age {
+        let hours = age.as_secs() / 3600;
+        return Ended::GivenUp(format!(
+            "it waited {hours} hours, and whether it was worked off is not remembered so long"
+        ));
+    }
+    let task = match letter.task() {
+        Ok(task) => task,
+        Err(why) => return Ended::GivenUp(why),
+    };
+    match dead::holds(database, &letter.aggregate).await {
+        Err(failure) => Ended::Failed(failure),
+        Ok(true) => Ended::GivenUp("an earlier message about the same is a dead letter".into()),
+        Ok(false) => match effects::receive(database, &task).await {
+            Ok(_) => Ended::Done,
+            Err(failure) => Ended::Failed(failure),
+        },
+    }
+}
+
+/// A delivery, as it would be kept. One whose place nobody can tell is placed by its arrival.
+fn letter(delivered: &jetstream::Message) -> DeadLetter {
+    let header = |name| {
+        let headers = delivered.headers.as_ref()?;
+        headers.get(name).map(|value| value.as_str())
+    };
+    let info = delivered.info().ok();
+    let sequence = info.as_ref().map_or(0, |info| info.stream_sequence);
+    let published = info.as_ref().and_then(|info| {
+        let ms = info.published.unix_timestamp_nanos() / 1_000_000;
+        u64::try_from(ms).ok()
+    });
+    let published_ms = published.unwrap_or_else(now_ms);
+
+    DeadLetter {
+        place: format!("{published_ms:013}-{sequence:012}"),
+        message: header(MESSAGE_ID).map(str::to_owned),
+        aggregate: DeadLetter::aggregate_of(header(AGGREGATE).unwrap_or_default()),
+        topic: delivered
+            .subject
+            .strip_prefix("shop.")
+            .unwrap_or_default()
+            .to_owned(),
+        payload: delivered.payload.to_vec(),
+        deliveries: info.map_or(1, |info| info.delivered),
+        reason: String::new(),
+        published_ms,
+    }
+}
+
+/// Doubles with every delivery.
+fn pause(deliveries: i64) -> Duration {
+    let doublings = u32::try_from(deliveries.clamp(1, 10) - 1).unwrap_or_default();
+    (FIRST_PAUSE * 2_u32.pow(doublings)).min(LONGEST_PAUSE)
+}
