@@ -21,6 +21,7 @@
 //! | [`forwarded`] | what an origin is told of the way of a request | edge |
 //! | [`sealing`] | with which secrets stored answers and requests are encrypted | edge |
 //! | [`signature`] | whether a call comes from the gate | edge, origin |
+//! | [`token`] | whether a key is one that the gate has issued | edge |
 //! | [`policy`] | which requests are protected, and how | edge |
 //! | [`proof`] | what an origin's answer proves about its attempt | edge |
 //! | [`quota`] | how many new operations a tenant may begin | edge |
@@ -74,3 +75,4 @@ pub mod sealing;
 pub mod signature;
 pub mod stamp;
 pub mod switch;
+pub mod token;

@@ -28,6 +28,10 @@ impl Principal {
         }
         Self(mac.finalize().into_bytes().into())
     }
+
+    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
 }
 
 /// Shows nothing: it stands for a person.

@@ -125,6 +125,9 @@ fn advice_about(code: Code, view: &View) -> &'static str {
         (Code::KeyReused, _) if view.safe_new_key => {
             "Nothing came of the first request. Use a new key for this one."
         }
+        (Code::TokenExpired, _) if view.safe_new_key => {
+            "It was never used, and nothing happened. Get a new one."
+        }
         (Code::OperationRefused, _) if view.safe_new_key => {
             "Nothing happened. You may use a new key."
         }

@@ -42,6 +42,9 @@ pub const CLOCK_TOLERANCE_MS: u64 = 5 * 60 * 1000;
 /// The fewest characters a secret may have.
 pub const MIN_SECRET_LENGTH: usize = 16;
 
+/// The longest name of a secret: it stands in header fields, and in tokens, which are keys.
+const LONGEST_NAME: usize = 64;
+
 const VERSION: &str = "oncegate-signature-v1";
 const ALERT_VERSION: &str = "oncegate-alert-v1";
 
@@ -52,8 +55,9 @@ const ALERT_VERSION: &str = "oncegate-alert-v1";
 #[derive(Clone)]
 pub struct Secrets(Vec<Secret>);
 
+/// One of them.
 #[derive(Clone)]
-struct Secret {
+pub(crate) struct Secret {
     name: String,
     value: String,
 }
@@ -103,9 +107,19 @@ impl Secrets {
         Ok(Self(secrets))
     }
 
+    /// The one that signs.
+    pub(crate) fn first(&self) -> &Secret {
+        &self.0[0]
+    }
+
+    /// The one of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Secret> {
+        self.0.iter().find(|secret| secret.name == name)
+    }
+
     /// The value of `Oncegate-Signature` for these claims.
     pub fn sign(&self, now_ms: u64, claims: &Claims<'_>) -> String {
-        let secret = &self.0[0];
+        let secret = self.first();
         let time = now_ms.to_string();
         secret.value(&time, secret.mac(&time, claims))
     }
@@ -113,7 +127,7 @@ impl Secrets {
     /// The value of `Oncegate-Alert-Signature` for an alert with this body: in the form of
     /// `Oncegate-Signature`, over `oncegate-alert-v1`, the time and the body, joined by `\n`.
     pub fn sign_alert(&self, now_ms: u64, body: &str) -> String {
-        let secret = &self.0[0];
+        let secret = self.first();
         let time = now_ms.to_string();
         let mut mac = secret.hmac();
         mac.update([ALERT_VERSION, "\n", &time, "\n", body].concat().as_bytes());
@@ -133,11 +147,8 @@ impl Secrets {
         claims: &Claims<'_>,
     ) -> Result<&str, SignatureError> {
         let signature = Signature::parse(header).ok_or(SignatureError::Malformed)?;
-        let secret = self
-            .0
-            .iter()
-            .find(|secret| secret.name == signature.kid)
-            .ok_or(SignatureError::UnknownSecret)?;
+        let secret = self.named(signature.kid);
+        let secret = secret.ok_or(SignatureError::UnknownSecret)?;
         if claims.lines().iter().any(|line| line.contains('\n')) {
             return Err(SignatureError::LineBreak);
         }
@@ -186,7 +197,7 @@ impl Secret {
     fn parse(entry: &str) -> Result<Self, SecretsErrorKind> {
         let (name, value) = entry.split_once('=').ok_or(SecretsErrorKind::NoName)?;
         let is_name = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
-        if name.is_empty() || !name.bytes().all(is_name) {
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(is_name) {
             return Err(SecretsErrorKind::Name);
         }
         if !value.bytes().all(|byte| matches!(byte, 0x20..=0x7e)) {
@@ -201,7 +212,12 @@ impl Secret {
         })
     }
 
-    fn hmac(&self) -> Hmac<Sha256> {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// For a message that says in its first bytes what it is.
+    pub(crate) fn hmac(&self) -> Hmac<Sha256> {
         Hmac::new_from_slice(self.value.as_bytes()).expect("HMAC takes a secret of any length")
     }
 
@@ -288,7 +304,7 @@ impl fmt::Display for SecretsError {
             }
             SecretsErrorKind::Duplicate => f.write_str("its name is taken by an earlier one"),
             SecretsErrorKind::Name => {
-                f.write_str("a name consists of lower-case letters, digits, _ and -")
+                f.write_str("a name consists of 1 to 64 lower-case letters, digits, _ and -")
             }
             SecretsErrorKind::NoName => f.write_str("write it as name=secret"),
             SecretsErrorKind::TooShort => write!(

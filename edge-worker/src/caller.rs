@@ -30,7 +30,33 @@ impl Caller {
         route: &Route,
         config: &Config,
     ) -> Result<Self, Refusal> {
-        let claims = match (route.reads_claims(), &config.jwt) {
+        Self::read(arrived, route, route.bind.as_ref(), config).await
+    }
+
+    /// The same for a request that may come before its sender has signed in: then it is nobody's.
+    pub(crate) async fn without_bind(
+        arrived: &Arrived,
+        route: &Route,
+        config: &Config,
+    ) -> Result<Self, Refusal> {
+        let is_there = |attribute: &&Attribute| match attribute {
+            Attribute::Header(name) => arrived.fields.get(name).is_some(),
+            Attribute::Claim(_) => {
+                let jwt = config.jwt.as_ref();
+                jwt.is_some_and(|jwt| arrived.fields.get(jwt.header()).is_some())
+            }
+        };
+        let bind = route.bind.as_ref().filter(is_there);
+        Self::read(arrived, route, bind, config).await
+    }
+
+    async fn read(
+        arrived: &Arrived,
+        route: &Route,
+        bind: Option<&Attribute>,
+        config: &Config,
+    ) -> Result<Self, Refusal> {
+        let claims = match (route.scope.reads_claims(bind), &config.jwt) {
             (true, Some(jwt)) => Some(jwt.verify(arrived).await?),
             _ => None,
         };
@@ -40,7 +66,7 @@ impl Caller {
             Scope::Tenant(attribute) => route.scope.text(&value(attribute)?),
         };
         let secret = config.identity_secret.as_bytes();
-        let principal = match &route.bind {
+        let principal = match bind {
             Some(attribute) => Some(Principal::of(secret, &scope, &value(attribute)?)),
             None => None,
         };

@@ -8,7 +8,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use oncegate_core::operation::Terms;
-use oncegate_core::policy::{Origins, Place, Policy};
+use oncegate_core::policy::{Origins, Place, Policy, Route};
 use oncegate_core::quota::Quota;
 use oncegate_core::sealing::SealingSecrets;
 use oncegate_core::signature::Secrets;
@@ -43,6 +43,8 @@ pub(crate) struct Config {
     pub(crate) alerts: Option<Alerts>,
     /// What seals that which is stored; without any, nothing is.
     pub(crate) sealing_secrets: Option<SealingSecrets>,
+    /// What signs one-time tokens; there if a route takes them.
+    pub(crate) token_secrets: Option<Secrets>,
     /// Origins of pages that may call the gate from elsewhere.
     pub(crate) cors_origins: Vec<String>,
     /// Header fields that those pages may read.
@@ -147,6 +149,7 @@ impl Config {
             admin_secrets: secrets(env, "ADMIN_SECRETS", Secrets::parse)?,
             metrics_secrets: secrets(env, "METRICS_SECRETS", Secrets::parse)?,
             sealing_secrets: sealing_secrets(env, &policy)?,
+            token_secrets: token_secrets(env, &policy)?,
             alerts: alerts(env)?,
             cors_origins: cors_origins(env)?,
             exposed_headers: cors::exposed(policy.routes()),
@@ -178,10 +181,29 @@ fn sealing_secrets(env: &Env, policy: &Policy) -> Result<Option<SealingSecrets>,
     const SETTING: &str = "SEALING_SECRETS";
     let found = secrets(env, SETTING, SealingSecrets::parse)?;
     let mut sealing = policy.routes().iter().filter(|route| route.answers.seal);
-    match (&found, sealing.next()) {
-        (None, Some(route)) => {
-            let reason = format!("is not set, and route '{}' has seal = true", route.name);
-            Err(error(SETTING, reason))
+    wanted(SETTING, found, sealing.next(), "seal = true")
+}
+
+/// Without a secret, a route that takes nothing but tokens would take nothing.
+fn token_secrets(env: &Env, policy: &Policy) -> Result<Option<Secrets>, ConfigError> {
+    const SETTING: &str = "TOKEN_SECRETS";
+    let found = secrets(env, SETTING, Secrets::parse)?;
+    let mut routes = policy.routes().iter();
+    let taking = routes.find(|route| route.token_ttl_ms.is_some());
+    wanted(SETTING, found, taking, "token = \"required\"")
+}
+
+/// Secrets that must be there because `route` says so.
+fn wanted<T>(
+    setting: &'static str,
+    found: Option<T>,
+    route: Option<&Route>,
+    because: &str,
+) -> Result<Option<T>, ConfigError> {
+    match (&found, route) {
+        (None, Some(Route { name, .. })) => {
+            let reason = format!("is not set, and route '{name}' has {because}");
+            Err(error(setting, reason))
         }
         _ => Ok(found),
     }

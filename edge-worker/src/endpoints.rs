@@ -4,6 +4,7 @@ use oncegate_core::identity::Identity;
 use oncegate_core::key::{Key, KeyKind};
 use oncegate_core::policy::{Route, named_key};
 use oncegate_core::problem::{Code, Problem};
+use oncegate_core::token::Lifetime;
 use worker::{Env, Method, Response, Result};
 
 use crate::arrived::Arrived;
@@ -11,7 +12,7 @@ use crate::caller::Caller;
 use crate::config::Config;
 use crate::message::{Cancel, Look, ToShard};
 use crate::refusal::Refusal;
-use crate::{admin, answer, desk, shards};
+use crate::{admin, answer, desk, shards, tokens};
 
 pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
     match (&arrived.method, arrived.raw_path.as_str()) {
@@ -37,6 +38,7 @@ pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Res
         (Method::Put, "/.oncegate/v1/admin/switch") => {
             desk::endpoints::set_switch(arrived, env, config).await
         }
+        (Method::Post, "/.oncegate/v1/tokens") => tokens::issue(arrived, config).await,
         (_, path) if path.starts_with(admin::OPERATIONS) => {
             admin::handle(arrived, env, config).await
         }
@@ -64,14 +66,11 @@ async fn cancel(arrived: &Arrived, env: &Env, config: &Config) -> Result<Respons
         Err(refusal) => return refusal.answer(),
     };
     let Question { key, route, .. } = question;
-    let kind = match route.generates_key() {
-        true => KeyKind::Generated,
-        false => KeyKind::Client,
-    };
     let cancel = Cancel {
         operation: question.operation.reference(),
         key: key.to_header(),
-        kind,
+        kind: question.kind,
+        token: question.token,
         principal: question.caller.principal,
         terms: route.terms.clone(),
         scope: question.caller.scope,
@@ -85,6 +84,8 @@ struct Question<'a> {
     operation: Identity,
     caller: Caller,
     key: Key,
+    kind: KeyKind,
+    token: Option<Lifetime>,
     route: &'a Route,
 }
 
@@ -96,10 +97,17 @@ impl<'a> Question<'a> {
         let key = named_key(&headers).map_err(|fault| Problem::from(&fault))?;
         let key = key.ok_or_else(|| Problem::new(Code::KeyMissing))?;
         let caller = Caller::of(arrived, route, config).await?;
+        let kind = match route.generates_key() {
+            true => KeyKind::Generated,
+            false => KeyKind::Client,
+        };
+        let (kind, token) = tokens::read(&key, kind, &caller, route, config)?;
         Ok(Self {
             operation: caller.identity(config, route, &key),
             caller,
             key,
+            kind,
+            token,
             route,
         })
     }

@@ -47,6 +47,7 @@ mod shards;
 mod store;
 mod switch;
 mod tally;
+mod tokens;
 mod waiters;
 mod wanted;
 mod web_crypto;

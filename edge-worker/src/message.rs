@@ -8,6 +8,7 @@ use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{Resolved, Terms, View};
 use oncegate_core::principal::Principal;
 use oncegate_core::stamp::{is_stamped, stamp};
+use oncegate_core::token::Lifetime;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use worker::{Error, Result};
@@ -76,6 +77,9 @@ pub(crate) struct Claim {
     /// How many requests may wait for one operation.
     pub(crate) max_waiters: usize,
     pub(crate) client_timeout_ms: u64,
+    /// Of the token, if the key is one.
+    #[serde(default)]
+    pub(crate) token: Option<Lifetime>,
 }
 
 /// See [`ToShard::Cancel`].
@@ -90,6 +94,9 @@ pub(crate) struct Cancel {
     /// For a key that has no record: the terms of its route.
     pub(crate) terms: Terms,
     pub(crate) client_timeout_ms: u64,
+    /// Of the token, if the key is one.
+    #[serde(default)]
+    pub(crate) token: Option<Lifetime>,
 }
 
 /// See [`ToShard::Hear`].

@@ -10,6 +10,7 @@ use oncegate_core::policy::{Asked, Route};
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::recent::Question;
 use oncegate_core::sealing::SealingSecrets;
+use oncegate_core::token::Lifetime;
 use worker::Result;
 
 use crate::arrived::Arrived;
@@ -19,7 +20,7 @@ use crate::config::Config;
 use crate::message::{Claim, ToShard};
 use crate::refusal::Refusal;
 use crate::shards::ShardRequest;
-use crate::{breaker, headers, platform, sealing};
+use crate::{breaker, headers, platform, sealing, tokens};
 
 /// What the checks say.
 pub(crate) enum Checked {
@@ -54,6 +55,7 @@ pub(crate) async fn check(
         return Ok(Checked::Unkeyed(not_empty(body)));
     };
     let caller = Caller::of(arrived, route, config).await?;
+    let (kind, token) = tokens::read(&key, kind, &caller, route, config)?;
     let said = read.and_then(|read| route.body_digest(content_type, &read));
     let body_sha256 = match said {
         Some(digest) => digest,
@@ -69,6 +71,7 @@ pub(crate) async fn check(
         scope: caller.scope,
         key,
         kind,
+        token,
         body,
     })))
 }
@@ -79,6 +82,7 @@ pub(crate) struct Claiming {
     scope: String,
     key: Key,
     kind: KeyKind,
+    token: Option<Lifetime>,
     body: ArrayBuffer,
 }
 
@@ -91,6 +95,7 @@ impl Claiming {
             operation: self.asked.operation.reference(),
             key: self.key.to_header(),
             kind: self.kind,
+            token: self.token,
             principal: self.asked.principal,
             fingerprint: self.asked.fingerprint,
             unreachable: is_unreachable(route, config).await,

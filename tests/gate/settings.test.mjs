@@ -43,6 +43,8 @@ for (const [what, settings, reason] of [
   ["a route over two origins", { ORIGINS: '[{ path = "/pay/a", url = "http://a" }]', ROUTES: route("").replace("/pay", "/pay/:id") }, /ORIGINS: route 'pay': path is served by several origins/],
   ["answers to seal and nothing to seal them with", { ROUTES: route("seal = true") }, /SEALING_SECRETS: is not set, and route 'pay' has seal = true/],
   ["a sealing secret that is none", { SEALING_SECRETS: "s1=c2hvcnQ=" }, /SEALING_SECRETS: sealing secret 1: it is the base64 of 32 random bytes/],
+  ["a route that takes tokens and nothing to sign them with", { ROUTES: route('token = "required"') }, /TOKEN_SECRETS: is not set, and route 'pay' has token = ."required/],
+  ["a token of a key that the request has itself", { ROUTES: route('token = "required", key = "optional"') }, /ROUTES: route 'pay': token goes with key = ."required/],
   ["an alert to nowhere", { ALERTS: '{ webhook = "ops.example" }' }, /ALERTS: webhook: must be an http\(s\) address/],
   ["alerts with a setting that nobody knows", { ALERTS: '{ webhook = "https://ops.example", after = 5 }' }, /ALERTS: unknown field `after`/],
   ["a jurisdiction that is no text", { JURISDICTION: '["eu"]' }, /JURISDICTION: must be text, in quotes/],

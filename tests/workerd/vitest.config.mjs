@@ -12,12 +12,13 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const stored = JSON.parse(readFileSync(here("fixtures/v0.1/database.json"), "utf8"));
 
 
-/** Those of the stored databases, two that the gate finishes by itself, and one whose operations are soon over. */
+/** Those of the stored databases, two that the gate finishes by itself, one whose operations are soon over, and one that takes tokens. */
 const routes = [
   ...stored.routes,
   { ...stored.routes[0], name: "finished", path: "/finished", finish: true, lease_ms: 60_000 },
   { ...stored.routes[0], name: "revived", path: "/revived", finish: true },
   { ...stored.routes[0], name: "brief", path: "/brief", result_ttl_s: 1, key_ttl_s: 1 },
+  { ...stored.routes[0], name: "tokened", path: "/tokened", token: "required", origin: "none", result_ttl_s: 86_400, key_ttl_s: 604_800, ledger_retention_s: 2_592_000 },
 ];
 
 export default defineConfig({
@@ -26,7 +27,7 @@ export default defineConfig({
     cloudflareTest(({ inject }) => ({
       wrangler: { configPath: here("../../wrangler.toml") },
       miniflare: {
-        bindings: { ...stored.secrets, ORIGIN_URL: inject("origin"), ROUTES: routes },
+        bindings: { ...stored.secrets, TOKEN_SECRETS: "s1=0123456789abcdef", ORIGIN_URL: inject("origin"), ROUTES: routes },
       },
     })),
   ],

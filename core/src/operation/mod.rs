@@ -22,11 +22,13 @@ mod record;
 mod settle;
 mod steps;
 mod stored;
+mod token;
 mod vocabulary;
 
 pub use self::pace::{Pace, retry_after_ms};
 pub use self::record::Operation;
 pub use self::stored::Stored;
+pub use self::token::Judged;
 pub use self::vocabulary::{
     Admission, Cancellation, Hearing, Inquiry, NotSettled, Resolution, ResolveError, Resolved,
     Settled, Settling, State, Step, Streaming, Terms, Trouble, TroubleState, Turn, View,

@@ -42,6 +42,11 @@ pub struct RouteConfig {
     pub key_headers: Option<Vec<String>>,
     /// Where a generated key is taken from.
     pub key_from: Option<KeyFrom>,
+    /// `off` (default) or `required`: the only keys are tokens that the gate has issued.
+    #[serde(default)]
+    pub token: TokenUse,
+    /// How long after it was issued a token may be used for the first time; 300 s.
+    pub token_ttl_s: Option<u64>,
     /// Whose the keys are: the tenant; `"host"`.
     #[serde(default)]
     pub scope: ScopeConfig,
@@ -123,6 +128,18 @@ pub enum KeyUse {
     Optional,
     /// A request without a key is refused.
     #[default]
+    Required,
+}
+
+/// Whether a route's keys have to be the gate's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "the contract's list")]
+pub enum TokenUse {
+    /// They are the client's, or the request's.
+    #[default]
+    Off,
+    /// Nothing else is a key.
     Required,
 }
 

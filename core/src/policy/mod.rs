@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 
 pub use self::answers::{Answers, LARGEST_STORED_BYTES};
 pub use self::ask::{Ask, AskConfig};
-pub use self::config::{InFlight, KeyUse, Mode, RouteConfig, Store};
+pub use self::config::{InFlight, KeyUse, Mode, RouteConfig, Store, TokenUse};
 use self::content_type::is_json;
 use self::error::Fault;
 pub use self::error::PolicyError;

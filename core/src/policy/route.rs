@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::answers::Answers;
 use super::ask::Ask;
-use super::config::{InFlight, Mode, RouteConfig};
+use super::config::{InFlight, KeyUse, Mode, RouteConfig, TokenUse};
 use super::error::{Fault, PolicyError};
 use super::fingerprint::BodyMode;
 use super::outcome::rules;
@@ -29,6 +29,10 @@ const LARGEST_BODY_BYTES: u64 = 32 * 1024 * 1024;
 /// The longest name of a route: it is written into every record.
 const LONGEST_NAME: usize = 64;
 
+/// How long a token may be used for the first time, if the route does not say: as long as it takes to
+/// fill in a form.
+const USUAL_TOKEN_TTL_S: u64 = 5 * 60;
+
 /// The most duplicates of one key that a shard can hold.
 const MOST_WAITERS: u32 = 10_000;
 
@@ -40,6 +44,9 @@ pub struct Route {
     pub name: String,
     /// What is written into an operation's record.
     pub terms: Terms,
+    /// How long a token may be used for the first time, in milliseconds, if the route takes tokens and
+    /// nothing else.
+    pub token_ttl_ms: Option<u64>,
     /// How long a duplicate waits for the open attempt, in milliseconds.
     pub wait_ms: u64,
     /// How long the request that started the attempt waits for it, in milliseconds.
@@ -86,6 +93,7 @@ impl Route {
                 .map(|bind| Attribute::new("bind", bind, has_tokens))
                 .transpose()?,
             ask: Ask::new(config)?,
+            token_ttl_ms: token_ttl_ms(config, &times)?,
             terms: terms(config, &times)?,
             answers: Answers::new(config)?,
             max_waiters: max_waiters(config)?,
@@ -97,16 +105,6 @@ impl Route {
             methods: config.methods.clone(),
             pattern,
         })
-    }
-
-    /// Whether a token has to be verified for it.
-    pub fn reads_claims(&self) -> bool {
-        let attribute = match &self.scope {
-            Scope::Host => None,
-            Scope::Tenant(attribute) => Some(attribute),
-        };
-        let mut attributes = attribute.into_iter().chain(&self.bind);
-        attributes.any(|attribute| matches!(attribute, Attribute::Claim(_)))
     }
 
     /// How errors call it.
@@ -179,6 +177,28 @@ fn terms(config: &RouteConfig, times: &Times) -> Result<Terms, Fault> {
         finish: config.finish,
         rules: rules(config)?,
     })
+}
+
+fn token_ttl_ms(config: &RouteConfig, times: &Times) -> Result<Option<u64>, Fault> {
+    let error = |field, reason| Err(Fault::new(field, reason));
+    let ttl_s = config.token_ttl_s.unwrap_or(USUAL_TOKEN_TTL_S);
+    match (config.token, config.key) {
+        (TokenUse::Off, _) if config.token_ttl_s.is_some() => {
+            error("token_ttl_s", "goes with token = \"required\"")
+        }
+        (TokenUse::Off, _) => Ok(None),
+        (TokenUse::Required, KeyUse::Generated | KeyUse::Optional) => error(
+            "token",
+            "goes with key = \"required\": the token is the key",
+        ),
+        (TokenUse::Required, KeyUse::Required) if ttl_s == 0 => {
+            error("token_ttl_s", "must be at least 1")
+        }
+        (TokenUse::Required, KeyUse::Required) => match ttl_s.saturating_mul(1_000) {
+            ttl_ms if ttl_ms > times.key_ttl => error("token_ttl_s", "is longer than key_ttl_s"),
+            ttl_ms => Ok(Some(ttl_ms)),
+        },
+    }
 }
 
 fn max_waiters(config: &RouteConfig) -> Result<u32, Fault> {

@@ -93,6 +93,16 @@ impl Scope {
             Self::Tenant(_) => format!("tenant|{value}"),
         }
     }
+
+    /// Whether a JSON Web Token has to be verified for it or for this principal.
+    pub fn reads_claims(&self, bind: Option<&Attribute>) -> bool {
+        let scope = match self {
+            Self::Host => None,
+            Self::Tenant(attribute) => Some(attribute),
+        };
+        let mut attributes = scope.into_iter().chain(bind);
+        attributes.any(|attribute| matches!(attribute, Attribute::Claim(_)))
+    }
 }
 
 impl Attribute {

@@ -62,6 +62,10 @@ pub enum Code {
     RouteUnknown,
     /// The tenant or the principal cannot be told.
     ScopeMissing,
+    /// The token has expired and has no record.
+    TokenExpired,
+    /// The key is no token of this gate's, or not one for this caller.
+    TokenInvalid,
     /// The call needs a secret, and has none that the gate knows.
     Unauthorized,
 }
@@ -95,6 +99,8 @@ impl Code {
             Self::ResultUnavailable => "result_unavailable",
             Self::RouteUnknown => "route_unknown",
             Self::ScopeMissing => "scope_missing",
+            Self::TokenExpired => "token_expired",
+            Self::TokenInvalid => "token_invalid",
             Self::Unauthorized => "unauthorized",
         }
     }
@@ -110,14 +116,14 @@ impl Code {
             | Self::RouteUnknown
             | Self::ScopeMissing => 400,
             Self::Unauthorized => 401,
-            Self::PrincipalMismatch => 403,
+            Self::PrincipalMismatch | Self::TokenInvalid => 403,
             Self::EndpointUnknown | Self::OperationUnknown => 404,
             Self::InProgress
             | Self::OperationRefused
             | Self::OutcomeUnknown
             | Self::ResolutionRefused
             | Self::ResultUnavailable => 409,
-            Self::OperationCancelled | Self::ResultExpired => 410,
+            Self::OperationCancelled | Self::ResultExpired | Self::TokenExpired => 410,
             Self::RequestTooLarge => 413,
             Self::KeyReused => 422,
             Self::QuotaExceeded => 429,
@@ -156,6 +162,8 @@ impl Code {
             Self::ResultUnavailable => "The operation was executed; its answer was not kept",
             Self::RouteUnknown => "There is no such route",
             Self::ScopeMissing => "It cannot be told whose request this is",
+            Self::TokenExpired => "The token has expired",
+            Self::TokenInvalid => "The key is no token that was issued for this request",
             Self::Unauthorized => "The call needs a secret that the gate knows",
         }
     }
@@ -196,9 +204,17 @@ impl Code {
                 "Nothing was forwarded. Send the credential or header that this route takes it from."
             }
             Self::HeadersTooLarge => "Nothing was forwarded. Send fewer or shorter header fields.",
-            Self::RequestInvalid => "Nothing was changed. docs/operations.md says what it takes.",
+            Self::RequestInvalid => {
+                "Nothing was changed. docs/protocol.md and docs/operations.md say what it takes."
+            }
             Self::RequestTooLarge => "Nothing was forwarded. Send a smaller body.",
             Self::RouteUnknown => "Name the route: ?route=<its name in the configuration>.",
+            Self::TokenExpired => {
+                "Whether it was used is not known any more. Look it up at the service itself."
+            }
+            Self::TokenInvalid => {
+                "Nothing was forwarded. Get a token from the gate: POST /.oncegate/v1/tokens."
+            }
             Self::Unauthorized => "Send one of its secrets: Authorization: Bearer <secret>.",
             Self::ResultExpired | Self::ResultUnavailable => {
                 "It happened once and will not happen again. Look it up at the service itself."

@@ -5,7 +5,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::*;
 
-const ALL: [Code; 26] = [
+const ALL: [Code; 28] = [
     Code::BodyIncomplete,
     Code::EndpointUnknown,
     Code::GateUnavailable,
@@ -31,6 +31,8 @@ const ALL: [Code; 26] = [
     Code::ResultUnavailable,
     Code::RouteUnknown,
     Code::ScopeMissing,
+    Code::TokenExpired,
+    Code::TokenInvalid,
     Code::Unauthorized,
 ];
 

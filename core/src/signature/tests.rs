@@ -164,7 +164,7 @@ fn secrets_are_refused_with_their_entry() {
     refuses("a=0123456789abcdef,", "secret 2: write it as name=secret");
     refuses(
         "A=0123456789abcdef",
-        "secret 1: a name consists of lower-case letters, digits, _ and -",
+        "secret 1: a name consists of 1 to 64 lower-case letters, digits, _ and -",
     );
     refuses(
         "a=0123456789abcde",

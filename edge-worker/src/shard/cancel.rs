@@ -11,6 +11,7 @@ use worker::{Date, Response, ResponseBuilder, Result};
 
 use super::Inner;
 use super::row::Found;
+use super::token::Expired;
 use crate::answer::{self, Answer, Mark};
 use crate::errand;
 use crate::log;
@@ -25,12 +26,20 @@ impl Inner {
     pub(super) async fn cancel(self: &Rc<Self>, cancel: &Cancel) -> Result<Response> {
         let now_ms = Date::now().as_millis();
         let found = self.find_or_turn_away(now_ms, &cancel.operation, &cancel.scope)?;
-        let Found { row, record, .. } = match found {
+        let found = match found {
             Ok(found) => found,
             Err(problem) => return answer::turn_away(&problem, &cancel.operation),
         };
+        let terms = cancel.terms_at(now_ms);
+        let presented = cancel.presented(&terms);
+        match self.expired(now_ms, &presented, &found)? {
+            Some(Expired::Unused(_)) => return self.cancelled(cancel),
+            Some(expired) => return expired.answer(now_ms, &presented),
+            None => {}
+        }
+        let Found { row, record, .. } = found;
         let (kind, principal) = (cancel.kind, cancel.principal);
-        let cancelled = Operation::cancel(record, now_ms, kind, &cancel.terms, principal);
+        let cancelled = Operation::cancel(record, now_ms, kind, &terms, principal);
         let (record, cancellation) = match cancelled {
             Ok(cancelled) => cancelled,
             Err(turn) => return answer::turn_away(&Problem::new(turn.into()), &cancel.operation),

@@ -60,6 +60,11 @@ impl Inner {
             Ok(found) => found,
             Err(problem) => return Ok(answer::turn_away(&problem, &claim.operation)?.into()),
         };
+        let terms = claim.terms_at(now_ms);
+        let presented = claim.presented(&terms);
+        if let Some(expired) = self.expired(now_ms, &presented, &found)? {
+            return Ok(expired.answer(now_ms, &presented)?.into());
+        }
         let is_open = found
             .record
             .as_ref()
@@ -68,7 +73,7 @@ impl Inner {
             found.record,
             now_ms,
             claim.kind,
-            &claim.terms,
+            &terms,
             claim.principal,
             claim.fingerprint,
         );

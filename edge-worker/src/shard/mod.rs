@@ -17,6 +17,7 @@ mod probe;
 mod request;
 mod row;
 mod settle;
+mod token;
 
 pub(crate) use self::request::Sendable;
 

@@ -3,7 +3,7 @@
 //! Invariant: nothing but the record is touched. There is no courier, nobody waits, and nothing that
 //! stays unknown is anybody's trouble, or kept for longer than a key.
 
-use oncegate_core::operation::{Admission, Operation};
+use oncegate_core::operation::{Admission, Judged, Operation};
 use oncegate_core::outcome::Status;
 use oncegate_core::problem::Code;
 use oncegate_store::Written;
@@ -18,16 +18,20 @@ impl Inner {
     /// Decides about a request, and records what would have been an attempt.
     pub(super) fn observe(&self, claim: &Claim) -> Result<Observed> {
         let now_ms = Date::now().as_millis();
-        let Found { row, record, .. } =
-            match self.find_or_turn_away(now_ms, &claim.operation, &claim.scope)? {
-                Ok(found) => found,
-                Err(problem) => return self.would(now_ms, problem.code.as_str(), None, None),
-            };
+        let found = match self.find_or_turn_away(now_ms, &claim.operation, &claim.scope)? {
+            Ok(found) => found,
+            Err(problem) => return self.would(now_ms, problem.code.as_str(), None, None),
+        };
+        let terms = claim.terms_at(now_ms);
+        if claim.presented(&terms).judged(now_ms, &found) != Judged::Good {
+            return self.would(now_ms, Code::TokenExpired.as_str(), None, None);
+        }
+        let Found { row, record, .. } = found;
         let (record, admission) = Operation::arrive(
             record,
             now_ms,
             claim.kind,
-            &claim.terms,
+            &terms,
             claim.principal,
             claim.fingerprint,
         );

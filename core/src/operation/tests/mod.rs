@@ -9,6 +9,7 @@ mod steps;
 mod stored;
 mod streaming;
 mod times;
+mod token;
 
 use super::*;
 use crate::fingerprint::{Fingerprint, Parts};

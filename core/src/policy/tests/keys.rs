@@ -250,3 +250,39 @@ fn k3_multipart_bodies_are_compared_by_their_parts() {
     assert_eq!(digest("x", "1"), digest("y", "1"));
     assert_ne!(digest("x", "1"), digest("x", "2"));
 }
+
+#[test]
+fn k2_a_route_that_takes_tokens_takes_no_other_key() {
+    let read = |settings: &str| {
+        let json = format!(
+            r#"{{"name":"r","methods":["POST"],"path":"/pay","origin":"ledger",{settings}}}"#
+        );
+        let route = Route::new(&serde_json::from_str(&json).unwrap(), false);
+        route.map(|route| route.token_ttl_ms)
+    };
+    let refused = |settings| read(settings).unwrap_err().to_string();
+    assert_eq!(read(r#""key":"required""#), Ok(None));
+    assert_eq!(read(r#""token":"required""#), Ok(Some(300_000)));
+    let longer = r#""token":"required","token_ttl_s":600"#;
+    assert_eq!(read(longer), Ok(Some(600_000)));
+    for (settings, reason) in [
+        (
+            r#""token_ttl_s":60"#,
+            "token_ttl_s goes with token = \"required\"",
+        ),
+        (
+            r#""token":"required","key":"optional""#,
+            "token goes with key = \"required\": the token is the key",
+        ),
+        (
+            r#""token":"required","token_ttl_s":0"#,
+            "token_ttl_s must be at least 1",
+        ),
+        (
+            r#""token":"required","token_ttl_s":604801"#,
+            "token_ttl_s is longer than key_ttl_s",
+        ),
+    ] {
+        assert_eq!(refused(settings), format!("route 'r': {reason}"));
+    }
+}

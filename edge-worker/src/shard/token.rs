@@ -1,0 +1,122 @@
+//! Tokens beside their records (rule K2): judged in the turn of the claim or the cancellation that they
+//! come with, when the record has been read.
+
+use std::borrow::Cow;
+
+use oncegate_core::operation::{Judged, Operation, Terms, View};
+use oncegate_core::principal::Principal;
+use oncegate_core::problem::{Code, Problem};
+use oncegate_core::token::Lifetime;
+use oncegate_store::Written;
+use worker::Result;
+
+use super::Inner;
+use super::row::Found;
+use crate::answer::{self, Mark};
+use crate::message::{Cancel, Claim};
+
+/// What comes with a key, of which its token is judged.
+pub(super) struct Presented<'a> {
+    pub(super) operation: &'a str,
+    pub(super) token: Option<&'a Lifetime>,
+    pub(super) terms: &'a Terms,
+    pub(super) principal: Option<Principal>,
+}
+
+/// A token that begins nothing any more.
+pub(super) enum Expired {
+    /// It was never used, and never will be.
+    Unused(View),
+    /// Nothing is known of it.
+    Forgotten,
+}
+
+impl Inner {
+    /// Says whether the token that was presented has expired; of no token, and of one that has a record,
+    /// the record decides. That it was never used is written down first.
+    pub(super) fn expired(
+        &self,
+        now_ms: u64,
+        presented: &Presented<'_>,
+        found: &Found,
+    ) -> Result<Option<Expired>> {
+        Ok(match presented.judged(now_ms, found) {
+            Judged::Good => None,
+            Judged::Forgotten => Some(Expired::Forgotten),
+            Judged::Unused(record) => {
+                let view = record.view(now_ms);
+                self.keep(now_ms, found.row, *record, Written::NOTHING)?;
+                Some(Expired::Unused(view))
+            }
+        })
+    }
+}
+
+impl Presented<'_> {
+    pub(super) fn judged(&self, now_ms: u64, found: &Found) -> Judged {
+        let Some(lifetime) = self.token else {
+            return Judged::Good;
+        };
+        let record = found.record.as_ref();
+        Operation::judge_token(record, now_ms, lifetime, self.terms, self.principal)
+    }
+}
+
+impl Expired {
+    /// What a request hears that came with it.
+    pub(super) fn answer(
+        &self,
+        now_ms: u64,
+        presented: &Presented<'_>,
+    ) -> Result<worker::Response> {
+        match self {
+            Self::Unused(view) => Mark::new(presented.operation, presented.terms).problem(
+                now_ms,
+                Code::TokenExpired,
+                view,
+            ),
+            Self::Forgotten => {
+                answer::turn_away(&Problem::new(Code::TokenExpired), presented.operation)
+            }
+        }
+    }
+}
+
+impl Claim {
+    /// The terms of an operation that begins with it.
+    pub(super) fn terms_at(&self, now_ms: u64) -> Cow<'_, Terms> {
+        terms_at(&self.terms, now_ms, self.token.as_ref())
+    }
+
+    pub(super) fn presented<'a>(&'a self, terms: &'a Terms) -> Presented<'a> {
+        Presented {
+            operation: &self.operation,
+            token: self.token.as_ref(),
+            terms,
+            principal: self.principal,
+        }
+    }
+}
+
+impl Cancel {
+    /// As of a claim: a key can be closed before anything was sent under it.
+    pub(super) fn terms_at(&self, now_ms: u64) -> Cow<'_, Terms> {
+        terms_at(&self.terms, now_ms, self.token.as_ref())
+    }
+
+    pub(super) fn presented<'a>(&'a self, terms: &'a Terms) -> Presented<'a> {
+        Presented {
+            operation: &self.operation,
+            token: self.token.as_ref(),
+            terms,
+            principal: self.principal,
+        }
+    }
+}
+
+fn terms_at<'a>(terms: &'a Terms, now_ms: u64, token: Option<&Lifetime>) -> Cow<'a, Terms> {
+    match token {
+        Some(lifetime) => Cow::Owned(terms.clone().of_token(now_ms, lifetime)),
+        None => Cow::Borrowed(terms),
+    }
+}
