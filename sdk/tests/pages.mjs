@@ -2,7 +2,9 @@
 // per key, as a gate does.
 
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import http from "node:http";
+import { basename } from "node:path";
 import { after, before, beforeEach } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -23,7 +25,7 @@ const entries = {
 };
 
 /** One script for a page, made as an application's bundler makes it. */
-export async function bundle(contents, { plugins = [] } = {}) {
+export async function bundle(contents, { plugins = [], define } = {}) {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: ROOT },
     bundle: true,
@@ -31,7 +33,8 @@ export async function bundle(contents, { plugins = [] } = {}) {
     format: "esm",
     target: "es2022",
     logLevel: "warning",
-    define: { "process.env.NODE_ENV": '"development"' },
+    define: { "process.env.NODE_ENV": '"development"', ...define },
+    jsx: "automatic",
     plugins: [entries, ...plugins],
   });
   return outputFiles[0].text;
@@ -43,7 +46,7 @@ const document = (body) =>
 /**
  * A shop behind a gate. `script` says what happens to the next orders, one each: a function of
  * (request, response, answer), where `answer` sends what the shop answers anyway. `body` is the page's
- * markup and `page` its script.
+ * markup and `page` its script; the package's files lie under /oncegate/.
  */
 export async function startShop() {
   const shop = { arrivals: [], orders: new Map(), script: [], body: "", page: "", policy: "", answer: json };
@@ -52,6 +55,7 @@ export async function startShop() {
     const { pathname } = new URL(request.url, "http://shop");
     if (["POST", "PUT"].includes(request.method)) return order(shop, request, response);
     if (pathname === "/page.js") return response.setHeader("content-type", "text/javascript").end(shop.page);
+    if (pathname.startsWith("/oncegate/")) return response.setHeader("content-type", "text/javascript").end(await readFile(`${ROOT}dist/${basename(pathname)}`));
     if (pathname === "/.oncegate/v1/operations") return lookUp(shop, request, response);
     if (shop.policy) response.setHeader("content-security-policy", shop.policy);
     response.setHeader("content-type", "text/html");
