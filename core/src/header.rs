@@ -17,7 +17,7 @@ pub const DECISION: &str = "oncegate-decision";
 pub const ATTEMPT: &str = "oncegate-attempt";
 /// Gate to origin and to client: the operation's public reference.
 pub const OPERATION: &str = "oncegate-operation";
-/// Gate to origin: who made the key ([`KeyKind`](crate::key::KeyKind)).
+/// Gate to origin and to client: who made the key ([`KeyKind`](crate::key::KeyKind)).
 pub const KEY_KIND: &str = "oncegate-key-kind";
 /// Gate to origin: the [`Fingerprint`](crate::fingerprint::Fingerprint), in hexadecimal.
 pub const FINGERPRINT: &str = "oncegate-fingerprint";

@@ -2,6 +2,7 @@
 
 use js_sys::ArrayBuffer;
 use oncegate_core::header;
+use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{State, Terms, View, retry_after_ms};
 use oncegate_core::outcome::Status;
 use oncegate_core::problem::{Code, Problem};
@@ -28,6 +29,7 @@ pub(crate) type Answer = oncegate_store::Answer<ArrayBuffer>;
 /// What every answer about an operation says of it (rule P3).
 pub(crate) struct Mark<'a> {
     operation: &'a str,
+    kind: KeyKind,
     key_ttl_ms: u64,
     /// How long an attempt of the route usually takes.
     median_ms: Option<u64>,
@@ -35,9 +37,10 @@ pub(crate) struct Mark<'a> {
 
 impl<'a> Mark<'a> {
     /// The lifetime is the record's own: a later configuration changes later operations only.
-    pub(crate) fn new(operation: &'a str, terms: &Terms) -> Self {
+    pub(crate) fn new(operation: &'a str, kind: KeyKind, terms: &Terms) -> Self {
         Self {
             operation,
+            kind,
             key_ttl_ms: terms.key_ttl_ms,
             median_ms: pace::median_ms(&terms.route),
         }
@@ -46,6 +49,7 @@ impl<'a> Mark<'a> {
     pub(crate) fn put(&self, fields: &mut Fields, status: Status) {
         fields.set(header::IDEMPOTENCY_STATUS, status.as_str());
         fields.set(header::OPERATION, self.operation);
+        fields.set(header::KEY_KIND, self.kind.as_str());
         fields.set(
             header::IDEMPOTENCY_KEY_LIFETIME,
             (self.key_ttl_ms / 1_000).to_string(),
@@ -133,6 +137,16 @@ impl<'a> Mark<'a> {
 pub(crate) fn decided(response: Response, decision: &str) -> Result<Response> {
     response.headers().set(header::DECISION, decision)?;
     Ok(response)
+}
+
+/// Says who makes the keys of the route, where the answer does not say it already.
+pub(crate) fn about_keys(response: wire::Response, kind: KeyKind) -> Result<wire::Response> {
+    if response.marks().kind.is_some() {
+        return Ok(response);
+    }
+    let mut fields = Fields::default();
+    fields.set(header::KEY_KIND, kind.as_str());
+    response.changed(&fields, &Fields::default())
 }
 
 /// A problem that says nothing about an earlier request.

@@ -92,6 +92,7 @@ pub(crate) fn exposed(routes: &[Route]) -> String {
         header::IDEMPOTENCY_KEY_LIFETIME,
         header::IDEMPOTENCY_REPLAYED,
         header::IDEMPOTENCY_STATUS,
+        header::KEY_KIND,
         header::OPERATION,
     ];
     let repeated = routes

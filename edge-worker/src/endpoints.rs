@@ -1,7 +1,7 @@
 //! The gate's own endpoints, below `/.oncegate/v1` (section 7).
 
 use oncegate_core::identity::Identity;
-use oncegate_core::key::{Key, KeyKind};
+use oncegate_core::key::Key;
 use oncegate_core::policy::{Route, named_key};
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::token::Lifetime;
@@ -56,7 +56,8 @@ async fn look(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response>
         operation: question.operation.reference(),
         principal: question.caller.principal,
     };
-    shards::ask(env, config, &question.operation, &ToShard::Look(look)).await
+    let answer = shards::ask(env, config, &question.operation, &ToShard::Look(look)).await?;
+    Ok(answer::about_keys(answer.into(), question.route.key_kind())?.into())
 }
 
 /// Makes a key dead, unless its operation was executed.
@@ -69,14 +70,15 @@ async fn cancel(arrived: &Arrived, env: &Env, config: &Config) -> Result<Respons
     let cancel = Cancel {
         operation: question.operation.reference(),
         key: key.to_header(),
-        kind: question.kind,
+        kind: route.key_kind(),
         token: question.token,
         principal: question.caller.principal,
         terms: route.terms.clone(),
         scope: question.caller.scope,
         client_timeout_ms: route.client_timeout_ms,
     };
-    shards::ask(env, config, &question.operation, &ToShard::Cancel(cancel)).await
+    let answer = shards::ask(env, config, &question.operation, &ToShard::Cancel(cancel)).await?;
+    Ok(answer::about_keys(answer.into(), route.key_kind())?.into())
 }
 
 /// A question about a key: it names the key and, if there are several, the route.
@@ -84,7 +86,6 @@ struct Question<'a> {
     operation: Identity,
     caller: Caller,
     key: Key,
-    kind: KeyKind,
     token: Option<Lifetime>,
     route: &'a Route,
 }
@@ -97,16 +98,11 @@ impl<'a> Question<'a> {
         let key = named_key(&headers).map_err(|fault| Problem::from(&fault))?;
         let key = key.ok_or_else(|| Problem::new(Code::KeyMissing))?;
         let caller = Caller::of(arrived, route, config).await?;
-        let kind = match route.generates_key() {
-            true => KeyKind::Generated,
-            false => KeyKind::Client,
-        };
-        let (kind, token) = tokens::read(&key, kind, &caller, route, config)?;
+        let token = tokens::read(&key, &caller, route, config)?;
         Ok(Self {
             operation: caller.identity(config, route, &key),
             caller,
             key,
-            kind,
             token,
             route,
         })

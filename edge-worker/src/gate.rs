@@ -139,15 +139,20 @@ fn refused() -> Result<Answered> {
 }
 
 async fn protect(arrived: &Arrived, route: &Route, env: &Env, config: &Config) -> Result<Answered> {
-    match protect::check(arrived, route, config).await {
+    let answer = match protect::check(arrived, route, config).await {
         Ok(Checked::Claim(claiming)) => {
             let answer = answer_to(&claiming, arrived, route, env, config).await?;
-            let opened = sealing::opened(answer, &claiming.asked.operation, config).await?;
-            Ok(Answered::Gate(opened))
+            sealing::opened(answer, &claiming.asked.operation, config).await?
         }
-        Ok(Checked::Unkeyed(body)) => pass(arrived, body.map(Into::into), env, config).await,
-        Err(refusal) => Ok(Answered::Gate(refusal.answer()?.into())),
-    }
+        Ok(Checked::Unkeyed(body)) => {
+            return pass(arrived, body.map(Into::into), env, config).await;
+        }
+        Err(refusal) => refusal.answer()?.into(),
+    };
+    Ok(Answered::Gate(answer::about_keys(
+        answer,
+        route.key_kind(),
+    )?))
 }
 
 /// What the operation's shard answers, or has just answered to the same.

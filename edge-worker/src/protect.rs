@@ -55,7 +55,7 @@ pub(crate) async fn check(
         return Ok(Checked::Unkeyed(not_empty(body)));
     };
     let caller = Caller::of(arrived, route, config).await?;
-    let (kind, token) = tokens::read(&key, kind, &caller, route, config)?;
+    let token = tokens::read(&key, &caller, route, config)?;
     let said = read.and_then(|read| route.body_digest(content_type, &read));
     let body_sha256 = match said {
         Some(digest) => digest,

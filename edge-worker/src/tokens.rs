@@ -4,7 +4,7 @@
 //! says is read here, beside the caller's other credentials; whether it has expired is its shard's to
 //! say, which has its record ([`shard::token`](crate::shard)).
 
-use oncegate_core::key::{Key, KeyKind};
+use oncegate_core::key::Key;
 use oncegate_core::policy::Route;
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::signature::Secrets;
@@ -76,20 +76,19 @@ fn asked_route<'a>(arrived: &Arrived, config: &'a Config) -> Result<(&'a Route, 
     }
 }
 
-/// What a key of this route is: on one that takes tokens, nothing but a token of the caller's.
+/// The token that a key is; on a route that takes tokens it must be one, and the caller's.
 pub(crate) fn read(
     key: &Key,
-    kind: KeyKind,
     caller: &Caller,
     route: &Route,
     config: &Config,
-) -> Result<(KeyKind, Option<Lifetime>), Refusal> {
+) -> Result<Option<Lifetime>, Refusal> {
     if route.token_ttl_ms.is_none() {
-        return Ok((kind, None));
+        return Ok(None);
     }
     let token = Token::parse(key.as_str(), secrets(config)?, &holder(caller, route));
     let token = token.map_err(|error| Problem::new(Code::TokenInvalid).because(error))?;
-    Ok((KeyKind::Token, Some(token.lifetime())))
+    Ok(Some(token.lifetime()))
 }
 
 fn holder<'a>(caller: &'a Caller, route: &'a Route) -> Holder<'a> {

@@ -108,15 +108,17 @@ pub(crate) struct Marks {
     status: u16,
     pub(crate) operation: Option<String>,
     pub(crate) state: Option<String>,
+    pub(crate) kind: Option<String>,
     pub(crate) decision: Option<String>,
     pub(crate) sealed: Option<String>,
     pub(crate) superseded: Option<String>,
     pub(crate) fresh: Option<String>,
 }
 
-const MARKS: [&str; 6] = [
+const MARKS: [&str; 7] = [
     header::OPERATION,
     header::IDEMPOTENCY_STATUS,
+    header::KEY_KIND,
     header::DECISION,
     SEALED,
     SUPERSEDED,
@@ -134,6 +136,7 @@ impl Marks {
             status,
             operation: next(),
             state: next(),
+            kind: next(),
             decision: next(),
             sealed: next(),
             superseded: next(),

@@ -33,7 +33,8 @@ test("p5 every answer about an operation can be read by a configured page", asyn
   for (const answer of answers) {
     assert.equal(allows(answer), PAGE);
     assert.match(answer.headers.get("vary"), /Origin/i);
-    for (const name of ["retry-after", "idempotency-status", "idempotency-replayed", "oncegate-operation", "oncegate-decision", "x-request-cost"]) {
+    assert.equal(answer.headers.get("oncegate-key-kind"), "client");
+    for (const name of ["retry-after", "idempotency-status", "idempotency-replayed", "oncegate-operation", "oncegate-decision", "oncegate-key-kind", "x-request-cost"]) {
       assert.ok(answer.headers.get("access-control-expose-headers").includes(name), name);
     }
   }

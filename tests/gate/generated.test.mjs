@@ -47,6 +47,22 @@ test("k3 json is compared by what it says", async () => {
   assert.deepEqual([other.status, other.body.code], [422, "key_reused"]);
 });
 
+test("p3 every answer says who makes the keys of its route", async () => {
+  const headers = { "idempotency-key": `"${email}"` };
+  const cancelled = `${stack.gate}/.oncegate/v1/operations/cancel`;
+  const answers = [
+    await pay(),
+    await pay(),
+    await pay({ cart: [{ sku: "cup", quantity: 1 }] }),
+    await pay({ email: undefined }),
+    await fetch(`${stack.gate}/.oncegate/v1/operations`, { headers }),
+    await fetch(cancelled, { method: "POST", headers }),
+    await fetch(cancelled, { method: "POST", headers: { "idempotency-key": '"never seen"' } }),
+  ];
+  assert.deepEqual(answers.map((answer) => answer.status), [201, 201, 422, 400, 200, 200, 200]);
+  for (const answer of answers) assert.equal(answer.headers.get("oncegate-key-kind"), "generated");
+});
+
 test("p4 after a refusal another card pays the same order, and the refused one is not tried again", async () => {
   const refused = await pay(declined);
   assert.deepEqual([refused.status, refused.says], [402, "refused"]);

@@ -158,7 +158,16 @@ impl Route {
 
     /// Whether the gate takes the key from the request itself.
     pub fn generates_key(&self) -> bool {
-        !matches!(self.key, KeySource::Header { .. })
+        self.key_kind() == KeyKind::Generated
+    }
+
+    /// Who makes the route's keys.
+    pub fn key_kind(&self) -> KeyKind {
+        match self.key {
+            KeySource::Header { .. } if self.token_ttl_ms.is_some() => KeyKind::Token,
+            KeySource::Header { .. } => KeyKind::Client,
+            _ => KeyKind::Generated,
+        }
     }
 
     /// The key of a request; `None` if there is none and the route does not insist.
@@ -169,13 +178,13 @@ impl Route {
     pub fn key(&self, asked: &Asked<'_>) -> Result<Option<(Key, KeyKind)>, KeyFault> {
         if let KeySource::Header { required } = self.key {
             return match named_key(asked.headers)? {
-                Some(key) => Ok(Some((key, KeyKind::Client))),
+                Some(key) => Ok(Some((key, self.key_kind()))),
                 None if required => Err(KeyFault::Missing(MissingKey::Header)),
                 None => Ok(None),
             };
         }
         let text = self.generated(asked)?;
-        Ok(Some((Key::from_value(text.as_str())?, KeyKind::Generated)))
+        Ok(Some((Key::from_value(text.as_str())?, self.key_kind())))
     }
 
     fn generated(&self, asked: &Asked<'_>) -> Result<KeyText, MissingKey> {

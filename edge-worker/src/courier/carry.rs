@@ -77,7 +77,7 @@ async fn bring(
     if completed.superseded {
         return superseded();
     }
-    let mark = Mark::new(&dispatch.operation, &dispatch.terms);
+    let mark = Mark::new(&dispatch.operation, dispatch.kind, &dispatch.terms);
     match received {
         Ok(Received { head, .. }) if head.status > body::LAST_STATUS => {
             Ok(mark.impassable(now_ms(), &completed.view)?.into())
@@ -130,7 +130,7 @@ async fn begin(
     } else {
         let mut fields = headers::towards_client(&head.fields);
         let status = Status::parse(&begun.status).unwrap_or(Status::Unknown);
-        Mark::new(&dispatch.operation, &dispatch.terms).put(&mut fields, status);
+        Mark::new(&dispatch.operation, dispatch.kind, &dispatch.terms).put(&mut fields, status);
         let (stream, client) = passing.open()?;
         (Response::new(head.status, &fields, Some(&stream))?, client)
     };

@@ -79,7 +79,7 @@ impl Inner {
     fn cancelled(&self, cancel: &Cancel) -> Result<Response> {
         let now_ms = Date::now().as_millis();
         let record = self.find(now_ms, &cancel.operation)?.record;
-        let mark = Mark::new(&cancel.operation, &cancel.terms);
+        let mark = Mark::new(&cancel.operation, cancel.kind, &cancel.terms);
         let view = match Operation::look(record.as_ref(), now_ms, cancel.principal) {
             Ok(view) => view,
             Err(turn) => return answer::turn_away(&Problem::new(turn.into()), &cancel.operation),

@@ -151,7 +151,7 @@ impl Inner {
         (operation, record): (Identity, &Operation),
         lease_ends_ms: u64,
     ) -> Result<Response> {
-        let mark = Mark::new(&claim.operation, record.terms());
+        let mark = Mark::new(&claim.operation, record.kind(), record.terms());
         let room = Room {
             per_operation: claim.max_waiters,
             per_shard: self.config()?.limits.waiters,
@@ -212,7 +212,7 @@ fn answer_from(now_ms: u64, claim: &Claim, told: Told<'_>, asker: Asker) -> Resu
         answer: stored,
         admission,
     } = told;
-    let mark = Mark::new(&claim.operation, record.terms());
+    let mark = Mark::new(&claim.operation, record.kind(), record.terms());
     let view = record.view(now_ms);
     let code = match admission {
         // What is on record may be another request's: of this one nothing is known.
