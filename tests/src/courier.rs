@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use oncegate_core::operation::{Streaming, View};
-use oncegate_core::outcome::Outcome;
+use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::policy::{HARD_TIMEOUT_MS, STORE_DEADLINE_MS};
 use oncegate_core::problem::{Code, Problem};
 
@@ -57,8 +57,8 @@ pub(crate) struct Completed {
 struct Courier {
     dispatch: Dispatch,
     reply: Option<Reply>,
-    /// The answer goes to the caller as it comes, and nowhere else.
-    streams: bool,
+    /// What the head says of an answer that goes to the caller as it comes, and nowhere else.
+    streams: Option<Status>,
     tells: usize,
 }
 
@@ -103,7 +103,7 @@ impl Couriers {
         let courier = Courier {
             dispatch,
             reply: None,
-            streams: false,
+            streams: None,
             tells: 0,
         };
         self.0.insert(id, courier);
@@ -145,30 +145,30 @@ impl Couriers {
         env.after(TELL_AGAIN_MS[0], Event::Courier(id, CourierEvent::Tell));
     }
 
-    /// The first byte goes to the caller. The courier tells the end, whatever it is.
+    /// The first byte goes to the caller, the last one when the shard has been told of the end.
     fn passes(&mut self, env: &mut Env, id: CourierId, streaming: Streaming) {
-        let Some(courier) = self.0.get_mut(&id).filter(|courier| !courier.streams) else {
+        let streams = |courier: &&mut Courier| courier.streams.is_none();
+        let Some(courier) = self.0.get_mut(&id).filter(streams) else {
             return;
         };
-        courier.streams = true;
+        courier.streams = Some(streaming.status);
         let breaks = env.strikes(env.faults.rates.stream_breaks);
-        let carried = match &courier.reply {
-            _ if streaming.superseded => Carried::Superseded,
-            Some(Reply::Whole(answered)) if !breaks => Carried::Answered(Response {
-                http: answered.http,
-                status: Some(streaming.status),
-                body: Body::Text(answered.text.clone()),
-            }),
-            _ => Carried::Broken,
-        };
         if breaks {
             courier.reply = Some(Reply::Broken);
         }
         env.note(format_args!(
             "{id:?} passes its answer on; it breaks: {breaks}"
         ));
-        env.witness.passes(courier.dispatch.key);
-        carry(env, &courier.dispatch, carried);
+        let carried = match &courier.reply {
+            _ if streaming.superseded => Some(Carried::Superseded),
+            Some(Reply::Whole(answered)) => env
+                .has(Plant::EndBeforeWrite)
+                .then(|| Carried::Answered(passed(answered, streaming.status))),
+            Some(Reply::Broken) | None => Some(Carried::Broken),
+        };
+        if let Some(carried) = carried {
+            carry(env, &courier.dispatch, carried);
+        }
         let body_ms = env.random.between(1, 5_000);
         env.after(body_ms, Event::Courier(id, CourierEvent::Passed));
     }
@@ -187,7 +187,7 @@ impl Couriers {
             key: dispatch.key,
             attempt: dispatch.attempt,
             reply: reply.clone(),
-            streamed: *streams,
+            streamed: streams.is_some(),
         };
         *tells += 1;
         let pause_ms = TELL_AGAIN_MS.get(*tells).copied();
@@ -196,7 +196,11 @@ impl Couriers {
             None => {
                 env.note(format_args!("{id:?} gives up telling"));
                 let problem = Problem::new(Code::GateUnavailable).retry_after(1_000);
-                self.carry(env, id, Carried::Answered(Response::problem(problem, None)));
+                let carried = match streams {
+                    Some(_) => Carried::Broken,
+                    None => Carried::Answered(Response::problem(problem, None)),
+                };
+                self.carry(env, id, carried);
             }
         }
     }
@@ -208,7 +212,10 @@ impl Couriers {
         let carried = match &courier.reply {
             None => return,
             Some(_) if completed.superseded => Carried::Superseded,
-            Some(reply) => Carried::Answered(response(env, reply, &completed.view)),
+            Some(reply) => Carried::Answered(match (reply, courier.streams) {
+                (Reply::Whole(answered), Some(status)) => passed(answered, status),
+                (reply, _) => response(env, reply, &completed.view),
+            }),
         };
         self.carry(env, id, carried);
     }
@@ -309,6 +316,15 @@ fn carry(env: &mut Env, dispatch: &Dispatch, carried: Carried) {
     }
 }
 
+/// An answer that was passed on as it came.
+fn passed(answered: &Answered, status: Status) -> Response {
+    Response {
+        http: answered.http,
+        status: Some(status),
+        body: Body::Text(answered.text.clone()),
+    }
+}
+
 fn response(env: &mut Env, reply: &Reply, view: &View) -> Response {
     match reply {
         Reply::Broken => lost_problem(env, 502, view),
@@ -330,7 +346,7 @@ fn answer_early(env: &mut Env, dispatch: &Dispatch, reply: &Reply) {
     {
         let response = Response {
             http: *http,
-            status: Some(oncegate_core::outcome::Status::Executed),
+            status: Some(Status::Executed),
             body: Body::Text(text.clone()),
         };
         carry(env, dispatch, Carried::Answered(response));

@@ -14,6 +14,9 @@ pub enum Plant {
     ClaimAfterDispatch,
     /// A completion settles the newest attempt instead of its own (against I3).
     CompletionOfNewest,
+    /// The courier gives the end of a streamed answer to the client before the shard has written it
+    /// (against I2).
+    EndBeforeWrite,
     /// The epoch rises when the operation is executed (against T4).
     EpochRaisedOnExecuted,
     /// *Refused* under an order number says that a new key is safe (against I8).

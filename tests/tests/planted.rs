@@ -35,6 +35,11 @@ fn planted_completion_of_newest_is_caught() {
 }
 
 #[test]
+fn planted_end_before_write_is_caught() {
+    caught(Plant::EndBeforeWrite, Oracle::NothingIsTakenBack);
+}
+
+#[test]
 fn planted_epoch_raised_on_executed_is_caught() {
     caught(Plant::EpochRaisedOnExecuted, Oracle::OneEffectPerPurchase);
 }

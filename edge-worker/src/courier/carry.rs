@@ -145,7 +145,12 @@ async fn begin(
     })
 }
 
-/// Passes the rest of an answer on, and tells the shard how it ended.
+/// How long a client waits for the end of its answer while the shard cannot be told of it, in
+/// milliseconds.
+const RECORDED_WITHIN_MS: u64 = 60_000;
+
+/// Passes the rest of an answer on, and tells the shard how it ended. The client gets the end when the
+/// record has it (rule I2): as long as it has not, what the head says may still be taken back.
 pub(super) async fn finish(
     rest: Rest,
     dispatch: &Dispatch,
@@ -153,22 +158,51 @@ pub(super) async fn finish(
     env: &Env,
     config: &Config,
 ) -> Result<()> {
-    let passed = within(deadline.listening_ms(), rest.passing.pass_to(rest.client)).await;
-    let reply = match passed {
-        Some(Ok(())) => rest.reply,
+    let Rest {
+        passing,
+        mut client,
+        reply,
+    } = rest;
+    let last = match within(deadline.listening_ms(), passing.pass_to(&mut client)).await {
+        Some(Ok(last)) => Some(last),
         Some(Err(error)) => {
             let line = line(log::warn("answer_broke_off"), dispatch);
             line.detail(error).write();
-            Reply::Lost
+            None
         }
-        None => Reply::Lost,
+        None => None,
     };
-    let completion = ShardRequest::message(&complete(dispatch, reply))?;
-    if let Some(told) = tell(env, config, dispatch, deadline, &completion).await? {
-        let completed: Completed = told.read().await?;
-        tally::rows_written(completed.rows_written);
+    if last.is_none() {
+        client.leave();
+    }
+    let reply = last.as_ref().map_or(Reply::Lost, |_| reply);
+    let mut recording = Box::pin(record(reply, dispatch, deadline, env, config));
+    match (within(RECORDED_WITHIN_MS, recording.as_mut()).await, last) {
+        (Some(Ok(true)), Some(last)) => client.end(last).await,
+        (Some(recorded), _) => drop(recorded?),
+        (None, _) => {
+            client.leave();
+            recording.await?;
+        }
     }
     Ok(())
+}
+
+/// Whether the shard has written down how an answer ended that was passed on.
+async fn record(
+    reply: Reply,
+    dispatch: &Dispatch,
+    deadline: Deadline,
+    env: &Env,
+    config: &Config,
+) -> Result<bool> {
+    let completion = ShardRequest::message(&complete(dispatch, reply))?;
+    let Some(told) = tell(env, config, dispatch, deadline, &completion).await? else {
+        return Ok(false);
+    };
+    let completed: Completed = told.read().await?;
+    tally::rows_written(completed.rows_written);
+    Ok(true)
 }
 
 impl Carried {

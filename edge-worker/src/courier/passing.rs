@@ -2,7 +2,8 @@
 //!
 //! Invariant: the origin's answer is read to its end whatever the client does, because only its end
 //! proves that it is whole. A client that reads slowly slows the reading; one that has left, or takes
-//! nothing for a long time, no longer does.
+//! nothing for a long time, no longer does. What would make the answer whole for its client, the end
+//! or the bytes that complete an announced length, is given by [`Client::end`] alone.
 
 use js_sys::futures::JsFuture;
 use js_sys::{Error, Uint8Array};
@@ -69,29 +70,32 @@ impl Passing {
         Ok((pipe.readable(), Client(Some(writer))))
     }
 
-    /// Reads the answer to its end; one that breaks off is an error.
-    pub(super) async fn pass_to(self, mut client: Client) -> Result<()> {
+    /// Reads the answer to its end, and passes on all but its last bytes; one that breaks off is an
+    /// error.
+    pub(super) async fn pass_to(mut self, client: &mut Client) -> Result<Last> {
         for chunk in &self.first {
             client.write(chunk).await;
         }
-        let mut rest = self.rest;
-        loop {
-            match rest.next().await {
-                Ok(Some(chunk)) => client.write(&chunk).await,
-                Ok(None) => {
-                    client.close().await;
-                    return Ok(());
-                }
-                Err(error) => {
-                    client.leave();
-                    return Err(error);
-                }
+        let mut last = None;
+        while let Some(chunk) = self.rest.next().await? {
+            let left = self
+                .length
+                .map(|left| left.saturating_sub(chunk.length().into()));
+            self.length = left;
+            match left {
+                Some(0) => last = Some(chunk),
+                _ => client.write(&chunk).await,
             }
         }
+        Ok(Last(last))
     }
 }
 
-/// The client, as long as it is there.
+/// The bytes that complete an announced length: with them, the client has the whole answer.
+pub(super) struct Last(Option<Uint8Array>);
+
+/// The client, as long as it is there. One that is dropped before its [`end`](Self::end)
+/// sees that its answer broke off.
 pub(super) struct Client(Option<WritableStreamDefaultWriter>);
 
 impl Client {
@@ -106,7 +110,11 @@ impl Client {
         }
     }
 
-    async fn close(&mut self) {
+    /// Gives it the end, and with it the whole answer.
+    pub(super) async fn end(mut self, last: Last) {
+        if let Some(chunk) = &last.0 {
+            self.write(chunk).await;
+        }
         if let Some(writer) = self.0.take() {
             // It may have left without waiting for the end.
             let _ = within(PATIENCE_MS, JsFuture::from(writer.close())).await;
@@ -114,11 +122,18 @@ impl Client {
     }
 
     /// Ends the stream as one that broke off.
-    fn leave(&mut self) {
+    pub(super) fn leave(&mut self) {
         if let Some(writer) = self.0.take() {
-            let why =
-                Error::new("the answer of the origin broke off, or its client takes no more of it");
+            let why = Error::new(
+                "the answer broke off, its end was not recorded, or its client takes no more of it",
+            );
             let _ = writer.abort_with_reason(&why);
         }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.leave();
     }
 }

@@ -52,9 +52,6 @@ struct Facts {
     /// What was said that forbids an effect.
     forbidden: Vec<(Oracle, Option<Fingerprint>)>,
     executed_said: bool,
-    /// An answer was passed on before it was whole: its head said *executed*, and if its end is never
-    /// told, the record goes on not knowing (P6).
-    streamed: bool,
 }
 
 impl Witness {
@@ -133,11 +130,6 @@ impl Witness {
         self.write(key, payload, "refusal")
     }
 
-    /// The head of an answer is passed on.
-    pub(crate) fn passes(&mut self, key: KeyId) {
-        self.facts(key).streamed = true;
-    }
-
     /// The shard has taken in a reply.
     pub(crate) fn taken_in(&mut self, key: KeyId, proves_execution: bool, view: &View) {
         let counts = !proves_execution || view.state == State::Executed;
@@ -174,9 +166,7 @@ impl Witness {
             self.forbid(Oracle::SafeNewKeyIsSafe, key, None);
         }
         if view.state != State::Executed {
-            let facts = self.facts(key);
-            let still_open = matches!(view.state, State::Dispatched | State::Unknown);
-            let said = facts.executed_said && !(facts.streamed && still_open);
+            let said = self.facts(key).executed_said;
             self.expect(!said, Oracle::NothingIsTakenBack, || {
                 let state = view.state.as_str();
                 format!("{key} was said to be executed, and now its record says {state}")

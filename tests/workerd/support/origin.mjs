@@ -1,6 +1,6 @@
 // The origin behind the gate in workerd. It runs in Node, so each request's body says what shall be done with it, as JSON:
-// { status, outcome, body, size, link, hold, shows }. With `hold` the effect happens, and the answer waits for `POST /release?key=…`; with
-// `shows` the body says with which header fields the request came.
+// { status, outcome, body, size, announced, link, hold, shows }. With `hold` the effect happens, and the answer waits for
+// `POST /release?key=…`; with `announced` the answer of that `size` says its length; with `shows` the body says with which header fields the request came.
 
 import { startOrigin } from "../../support/origin.mjs";
 
@@ -20,10 +20,10 @@ export async function setup({ provide }) {
 }
 
 async function act(request, response, key, effects, held) {
-  const { status = 201, outcome = "executed", body = `the answer for ${key}`, size, link, hold, shows } = JSON.parse(request.body.toString() || "{}");
+  const { status = 201, outcome = "executed", body = `the answer for ${key}`, size, announced, link, hold, shows } = JSON.parse(request.body.toString() || "{}");
   if (outcome === "executed") effects.set(key, (effects.get(key) ?? 0) + 1);
   if (hold) await new Promise((resolve) => held.set(key, resolve));
-  response.writeHead(status, { "content-type": "text/plain", ...(link && { link: '"'.repeat(link) }), ...(outcome && { "idempotency-outcome": outcome }) });
+  response.writeHead(status, { "content-type": "text/plain", ...(announced && { "content-length": size }), ...(link && { link: '"'.repeat(link) }), ...(outcome && { "idempotency-outcome": outcome }) });
   if (shows) return response.end(JSON.stringify(request.headers));
   response.end(size ? "x".repeat(size) : body);
 }
