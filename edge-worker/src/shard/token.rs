@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{Judged, Operation, Terms, View};
 use oncegate_core::principal::Principal;
 use oncegate_core::problem::{Code, Problem};
@@ -70,11 +71,8 @@ impl Expired {
         presented: &Presented<'_>,
     ) -> Result<worker::Response> {
         match self {
-            Self::Unused(view) => Mark::new(presented.operation, presented.terms).problem(
-                now_ms,
-                Code::TokenExpired,
-                view,
-            ),
+            Self::Unused(view) => Mark::new(presented.operation, KeyKind::Token, presented.terms)
+                .problem(now_ms, Code::TokenExpired, view),
             Self::Forgotten => {
                 answer::turn_away(&Problem::new(Code::TokenExpired), presented.operation)
             }
