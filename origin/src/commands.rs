@@ -4,6 +4,7 @@ use std::error::Error;
 use std::process;
 use std::time::Duration;
 
+use sqlx::migrate::MigrateError;
 use sqlx::{MySql, Postgres, Sqlite};
 use uuid::Uuid;
 
@@ -158,13 +159,36 @@ pub(crate) fn owner() -> String {
 }
 
 async fn open<DB: Dialect>(url: &str) -> Result<Database<DB>, Trouble> {
-    let open = async {
-        let database = Database::<DB>::open(url).await?;
-        database.migrate_shop().await?;
-        Ok::<_, sqlx::Error>(database)
-    };
-    open.await.map_err(|error| {
+    open_tables(url).await.map_err(|error| {
         let place = without_password(url);
         format!("cannot open the database {place}: {error}").into()
     })
+}
+
+/// Opens a database with all tables up to date.
+pub(crate) async fn open_tables<DB: Dialect>(url: &str) -> Result<Database<DB>, Trouble> {
+    let open = async {
+        let database = Database::<DB>::open(url).await?;
+        database.migrate_shop().await?;
+        Ok(database)
+    };
+    open.await.map_err(|error| match &error {
+        sqlx::Error::Migrate(cause) => advise(cause),
+        _ => error.into(),
+    })
+}
+
+/// What to do about tables of another build.
+fn advise(cause: &MigrateError) -> Trouble {
+    match cause {
+        MigrateError::VersionMismatch(_) => format!(
+            "an earlier build made its tables, and they cannot be brought up to date ({cause}). \
+             Start with an empty database; `cargo xtask up --fresh` makes one"
+        )
+        .into(),
+        MigrateError::VersionMissing(_) => {
+            format!("a newer build changed its tables ({cause}). Use that build").into()
+        }
+        _ => cause.to_string().into(),
+    }
 }

@@ -84,7 +84,7 @@ pub enum Run {
 ///
 /// # Errors
 ///
-/// The database failed. The next run goes on where this one ended, when its lease is over.
+/// The database failed. The next run goes on where this one ended.
 pub async fn settle<DB: Dialect>(
     database: &Database<DB>,
     settings: Settings,
@@ -95,6 +95,19 @@ pub async fn settle<DB: Dialect>(
     if !began {
         return Ok(Run::Busy);
     }
+    let ended = settle_open(database, run, settings).await;
+    if ended.is_err() {
+        // The next run need not wait for the end of the lease, unless the database cannot be told.
+        let _ = let_go(database, run).await;
+    }
+    ended
+}
+
+async fn settle_open<DB: Dialect>(
+    database: &Database<DB>,
+    run: Id<'_>,
+    settings: Settings,
+) -> Result<Run, Failure> {
     let mut settled = 0;
     loop {
         let open = {
@@ -181,6 +194,12 @@ async fn end<DB: Dialect>(
         rows::end_run::<DB>(connection, run, now_ms(), settled).await?;
         lock::release::<DB>(connection, TASK, run).await?;
         Ok(())
+    })
+}
+
+async fn let_go<DB: Dialect>(database: &Database<DB>, run: Id<'_>) -> Result<bool, Failure> {
+    atomically!(database, |connection| {
+        Ok(lock::release::<DB>(connection, TASK, run).await?)
     })
 }
 

@@ -72,6 +72,10 @@ struct Serve {
     /// The secrets the gate signs with: name=secret[,name2=secret2].
     #[arg(long, env = "ONCEGATE_SIGNING_SECRETS", hide_env_values = true)]
     signing_secrets: String,
+    /// The secrets of those who may see `/books`, `/metrics`, `/points/{user}` and all `/orders`: name=secret[,name2=secret2],
+    /// sent as `Authorization: Bearer`. Without any, nobody may.
+    #[arg(long, env = "ONCEGATE_ADMIN_SECRETS", hide_env_values = true)]
+    admin_secrets: Option<String>,
     /// The secret the payment provider signs its callbacks with, 16 characters or more. Without it no
     /// callback is taken.
     #[arg(long, env = "ONCEGATE_CALLBACK_SECRET", hide_env_values = true)]
@@ -82,6 +86,13 @@ struct Serve {
     /// How long the provider is waited for.
     #[arg(long, env = "ONCEGATE_PROVIDER_TIMEOUT_MS", default_value_t = 20_000)]
     provider_timeout_ms: u64,
+    /// How long a settlement's lock stays with a run that says nothing: longer than the slowest row takes. One
+    /// call of `POST /settlements` goes on for so long at most.
+    #[arg(long, env = "ONCEGATE_SETTLE_LEASE_MS", default_value_t = 60_000)]
+    settle_lease_ms: u64,
+    /// How often payments and settlements that were begun and not finished are looked into.
+    #[arg(long, env = "ONCEGATE_RECOVER_MS", default_value_t = 10_000)]
+    recover_ms: u64,
     /// Relay the outbox to the shop itself in this process. Without it, run `relay`.
     #[arg(long, env = "ONCEGATE_RELAY")]
     relay: bool,
@@ -229,6 +240,10 @@ async fn serve(arguments: Serve) -> Result<(), Trouble> {
     // Not parsed with the other arguments: of those, a wrong one is shown.
     let secrets = Secrets::parse(&arguments.signing_secrets)
         .map_err(|error| format!("--signing-secrets or ONCEGATE_SIGNING_SECRETS: {error}"))?;
+    let admin_secrets = arguments.admin_secrets.as_deref().map(Secrets::parse);
+    let admin_secrets = admin_secrets
+        .transpose()
+        .map_err(|error| format!("--admin-secrets or ONCEGATE_ADMIN_SECRETS: {error}"))?;
     let callback_secret = arguments.callback_secret.as_deref();
     let callback_secret = callback_secret.map(CallbackSecret::parse).transpose();
     let patience = Duration::from_millis(arguments.provider_timeout_ms);
@@ -238,9 +253,15 @@ async fn serve(arguments: Serve) -> Result<(), Trouble> {
         listen: arguments.listen,
         database: arguments.at.database,
         secrets,
+        admin_secrets,
         callback_secret: callback_secret
             .map_err(|error| format!("--callback-secret or ONCEGATE_CALLBACK_SECRET: {error}"))?,
         provider: provider.transpose()?,
+        recover_every: Duration::from_millis(arguments.recover_ms),
+        settlement: Settings {
+            lease: Duration::from_millis(arguments.settle_lease_ms),
+            ..Settings::default()
+        },
         relay: arguments.relay,
         faults: arguments.faults,
     })

@@ -28,20 +28,26 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::commands::owner;
+use crate::commands::{self, owner};
 use crate::gate::Gate;
 use crate::http::{self, Context};
 use crate::id::Id;
+use crate::job::Settings;
 use crate::ledger::Ledger;
+use crate::ledger::outside::Times;
 use crate::log;
 use crate::outbox;
 use crate::provider::client::Client;
 use crate::shop::callback::CallbackSecret;
 use crate::shop::effects::Here;
+use crate::shop::unfinished::{Means, recover};
 use crate::sql::{Database, Dialect};
 
 /// How long open calls may go on after a shutdown began.
 pub const GRACE: Duration = Duration::from_secs(1);
+
+/// What an answer of the provider takes on top of the time for which it is waited for.
+const MARGIN: Duration = Duration::from_millis(500);
 
 /// Longer than any client keeps a connection that it may use again: a server that closes first can
 /// meet a request that is already on its way, and nobody knows then what became of it.
@@ -60,10 +66,16 @@ pub struct Config {
     pub database: String,
     /// The secrets that the gate signs with.
     pub secrets: Secrets,
+    /// The secrets of those who may see books, counts, accounts and all orders. Without any nobody may.
+    pub admin_secrets: Option<Secrets>,
     /// The secret that the payment provider signs its callbacks with. Without it none is taken.
     pub callback_secret: Option<CallbackSecret>,
     /// The payment provider. Without one, orders are paid at once or by callback.
     pub provider: Option<Client>,
+    /// How often this process looks into what was begun and not finished.
+    pub recover_every: Duration,
+    /// How a settlement that is asked for over HTTP runs.
+    pub settlement: Settings,
     /// Whether this process relays the outbox as well.
     pub relay: bool,
     /// Whether things may be broken on purpose.
@@ -148,14 +160,15 @@ async fn open<DB: Dialect>(
     config: &Config,
     tasks: &TaskTracker,
 ) -> Result<(Closing, Router), Box<dyn Error + Send + Sync>> {
-    let database = Database::<DB>::open(&config.database).await?;
-    database.migrate_shop().await?;
-    let ledger = Ledger::new(database.clone());
+    let database = commands::open_tables::<DB>(&config.database).await?;
+    let ledger = ledger(&database, config);
     let context = Context {
-        gate: Gate::new(ledger, config.secrets.clone()).with_tasks(tasks.clone()),
+        gate: Gate::new(ledger.clone(), config.secrets.clone()).with_tasks(tasks.clone()),
         database: database.clone(),
+        admin_secrets: config.admin_secrets.clone(),
         callback_secret: config.callback_secret.clone(),
         provider: config.provider.clone(),
+        settlement: config.settlement,
     };
     let relay = config.relay.then(|| {
         let database = database.clone();
@@ -165,13 +178,34 @@ async fn open<DB: Dialect>(
             outbox::relay(&database, owner, &Here(database.clone())).await;
         })
     });
+    let recovery = {
+        let (database, provider) = (database.clone(), config.provider.clone());
+        let (every, settings) = (config.recover_every, config.settlement);
+        tokio::spawn(async move {
+            let provider = provider.as_ref();
+            let means = Means { provider, settings };
+            recover(&database, &ledger, means, every).await;
+        })
+    };
     let router = http::router(context, config.faults);
     let close = async move {
-        // What it has taken and not marked is due again when the lease is over.
-        relay.iter().for_each(JoinHandle::abort);
+        // What they have taken and not marked is due again when the lease is over.
+        relay.iter().chain([&recovery]).for_each(JoinHandle::abort);
         database.close().await;
     };
     Ok((Closing(Box::pin(close)), router))
+}
+
+/// A duplicate, or a recovery, calls a provider again when nobody can be waiting for the last call any more.
+fn ledger<DB: Dialect>(database: &Database<DB>, config: &Config) -> Ledger<DB> {
+    let ledger = Ledger::new(database.clone());
+    match &config.provider {
+        Some(provider) => ledger.with_times(Times {
+            call: provider.patience() + MARGIN,
+            ..Times::default()
+        }),
+        None => ledger,
+    }
 }
 
 /// What the URL names a kind of database by.

@@ -3,7 +3,7 @@
 //! **Invariant: a message is acknowledged only after its work was committed.** The broker's own
 //! memory of acknowledgements is not durable at the moment they are made, and it does not mark all
 //! that it delivers again; so nothing here rests on it. The consumer's record decides. And the broker drops
-//! nothing by itself: what waits too long is given up by the [consumer](consume), which tells a person.
+//! nothing by itself: what waits too long is given up by the consumer, which tells a person.
 
 mod consume;
 

@@ -3,35 +3,30 @@
 //! **Invariant: what changes something comes from the gate and runs under its key, once, or is
 //! signed by its sender and has an identity of its own** (the payment number of a callback).
 
-use axum::Form;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::routing::post;
+use axum::{Form, Router};
 use oncegate_core::lifecycle::{OrderStatus, Outcome as Moved, Status};
-use oncegate_core::outcome::Outcome;
 use serde::Deserialize;
 use serde_json::error::Category;
 use serde_json::{Value, json};
 
+use super::Context;
 use super::pay::pay;
-use super::{Context, unreadable};
-use crate::books;
 use crate::consumer::Consumed;
 use crate::gate::{Reply, Signed};
 use crate::id::{BadId, Id};
-use crate::job::{self, Run, Settings};
 use crate::ledger::{Answer, Call, Effect, Failure};
 use crate::log;
-use crate::metrics;
 use crate::outbox::Message;
 use crate::problem::Problem;
 use crate::shop::callback::{self, Callback, Word};
 use crate::shop::effects::{self, Task, Unreadable};
 use crate::shop::moves::move_order;
+use crate::shop::settlement;
 use crate::sql::{self, Dialect};
 use crate::sums::{self, Changed};
 
@@ -43,12 +38,9 @@ pub(super) fn routes<DB: Dialect>() -> Router<Context<DB>> {
         .route("/callbacks/payment", post(payment::<DB>))
         .route("/activities/{activity}/members", post(join::<DB>))
         .route("/points", post(points::<DB>))
-        .route("/points/{user}", get(account::<DB>))
         .route("/stock/{sku}", post(stock::<DB>))
         .route("/messages", post(message::<DB>))
         .route("/settlements", post(settle::<DB>))
-        .route("/books", get(check::<DB>))
-        .route("/metrics", get(show_metrics))
 }
 
 /// Runs an effect under the key of the call, as a task that outlives its caller.
@@ -209,15 +201,6 @@ async fn points<DB: Dialect>(
     })
 }
 
-async fn account<DB: Dialect>(
-    State(context): State<Context<DB>>,
-    Path(user): Path<String>,
-) -> Result<Json<Value>, Reply> {
-    let points = sql::shop::points::<DB>(&context.database, &user).await;
-    let points = points.map_err(unreadable)?;
-    Ok(Json(json!({ "user": user, "points": points })))
-}
-
 #[derive(Deserialize)]
 struct Quantity {
     quantity: i32,
@@ -301,51 +284,32 @@ async fn message<DB: Dialect>(
     })
 }
 
-/// Runs the settlement. It commits row by row, and its rows are its identity: a repeated call finds nothing
-/// open. A key that was cancelled before settles nothing.
+/// Runs the settlement.
 async fn settle<DB: Dialect>(
     State(context): State<Context<DB>>,
     signed: Signed,
 ) -> Result<Reply, Reply> {
     let call = signed.attempt()?;
-    let database = context.database;
-    let gate = context.gate.clone();
-    if let Some(verdict) = gate.ledger().look_up(&call).await? {
-        return Ok(verdict.into());
-    }
-    let work = gate
+    let (database, ledger) = (context.database, context.gate.ledger().clone());
+    let settings = context.settlement;
+    let work = context
+        .gate
         .tasks()
-        .spawn(async move { job::settle(&database, Settings::default()).await });
-    let ended = work.await;
-    let run = ended.map_err(|error| Failure::Unknown(error.into()))?;
-    // Rows may have been paid out before it failed.
-    match run.map_err(|failure| Failure::Unknown(failure.into()))? {
-        Run::Settled(rows) => {
-            let answer = answer(200, &json!({ "settled": rows }));
-            Ok(Reply::from(answer).with_outcome(Outcome::Executed))
-        }
-        Run::Busy => Err(Reply::did_nothing(busy("Nothing was done."))),
-        Run::Overtaken => Err(busy("What was settled until then stays so.").into()),
+        .spawn(async move { settlement::settle(&database, &ledger, &call, settings).await });
+    match work
+        .await
+        .unwrap_or_else(|error| Err(Failure::Unknown(error.into())))
+    {
+        Ok(verdict) => Ok(verdict.into()),
+        Err(Failure::Unknown(error)) if error.is::<settlement::Busy>() => Err(busy()),
+        Err(failure) => Err(failure.into()),
     }
 }
 
-fn busy(what_was_done: &str) -> Problem {
-    let detail =
-        format!("Another run is at work, and settles everything that is open. {what_was_done}");
-    Problem::new(409, "job_busy", "Busy", detail)
-}
-
-async fn check<DB: Dialect>(State(context): State<Context<DB>>) -> Result<Json<Value>, Reply> {
-    let findings = books::check(&context.database).await?;
-    let balance = findings.balance();
-    Ok(Json(
-        json!({ "balance": balance, "findings": findings.list() }),
-    ))
-}
-
-async fn show_metrics() -> impl IntoResponse {
-    let kind = "text/plain; version=0.0.4";
-    (StatusCode::OK, [(CONTENT_TYPE, kind)], metrics::text())
+/// It has no outcome: an earlier attempt may have settled rows.
+fn busy() -> Reply {
+    let detail = "Another run is at work, and settles everything that is open. Send the same request again later.";
+    Reply::from(Problem::new(409, "job_busy", "Busy", detail)).with_retry_after(5)
 }
 
 /// A name, or the refusal of it: judged after the key was looked up (L2), like the body.
@@ -386,16 +350,12 @@ pub(super) fn malformed(error: &serde_json::Error) -> Problem {
     Problem::new(422, "body_invalid", "This body makes no sense", detail)
 }
 
-pub(super) fn executed(status: u16, body: &Value) -> Effect {
-    Effect::Executed(answer(status, body))
-}
-
-fn answer(status: u16, body: &Value) -> Answer {
-    Answer {
+fn executed(status: u16, body: &Value) -> Effect {
+    Effect::Executed(Answer {
         status,
         headers: vec![("content-type".into(), "application/json".into())],
         body: body.to_string().into_bytes(),
-    }
+    })
 }
 
 fn refused(problem: &Problem) -> Effect {

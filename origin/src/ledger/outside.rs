@@ -97,6 +97,7 @@ pub struct Unfinished {
     pub call: Call,
     /// What [`Ledger::outside`] was given to make the call again with.
     pub memo: Vec<u8>,
+    pub(crate) called_until: u64,
 }
 
 enum Begun {
@@ -183,23 +184,34 @@ impl<DB: Dialect> Ledger<DB> {
         if started.called_until > asked_ms || started.fingerprint != call.fingerprint {
             return Err(Failure::InProgress);
         }
-        match timeout(self.times.call, ask(ProviderKey::of(call))).await {
+        let ended = match timeout(self.times.call, ask(ProviderKey::of(call))).await {
             Ok(Ok(Known::Answer(answer))) => self.record(call, &answer, &record).await,
             Ok(Ok(Known::Nothing)) => self.take_back(call, &started, asked_ms).await,
             Ok(Err(error)) => Err(Failure::Unknown(error)),
             Err(_) => Err(Failure::Unknown("the provider does not answer".into())),
+        };
+        if ended.is_err() {
+            // The others have their turn first.
+            self.let_go(call, started.calls).await;
         }
+        ended
     }
 
-    /// Operations that somebody began and nobody is at, the oldest first: for a recovery, which
-    /// gives each to [`outside`](Self::outside) or [`ask_outside`](Self::ask_outside).
+    /// Operations that somebody began and nobody is at: for a recovery, which
+    /// gives each to [`outside`](Self::outside) or [`ask_outside`](Self::ask_outside). Those that were
+    /// looked into longest ago come first, and `after` is where the last page ended: so one of which nobody can say
+    /// anything keeps no other from its turn.
     ///
     /// # Errors
     ///
     /// The database cannot be read.
-    pub async fn unfinished(&self, limit: u32) -> Result<Vec<Unfinished>, sqlx::Error> {
+    pub async fn unfinished(
+        &self,
+        after: Option<&Unfinished>,
+        limit: u32,
+    ) -> Result<Vec<Unfinished>, sqlx::Error> {
         let mut reader = self.database.read().await?;
-        rows::unfinished::<DB>(&mut reader, now_ms(), limit).await
+        rows::unfinished::<DB>(&mut reader, now_ms(), after, limit).await
     }
 
     async fn start(

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Request, StatusCode, Uri};
 use hyper_util::client::legacy::Client as Pool;
@@ -87,6 +87,11 @@ impl Client {
         })
     }
 
+    /// How long an answer is waited for.
+    pub fn patience(&self) -> Duration {
+        self.patience
+    }
+
     /// Asks for a payment, under a key that is the same whenever this payment is asked for.
     ///
     /// # Errors
@@ -99,12 +104,31 @@ impl Client {
             .header(IDEMPOTENCY_KEY, key)
             .body(Body::from(body))
             .map_err(no_answer)?;
+        let (status, body) = self.exchange(request).await?;
+        read(status, &body)
+    }
+
+    /// Asks what became of a payment, without the card. `None`: the provider has never heard of it.
+    ///
+    /// # Errors
+    ///
+    /// The provider did not say.
+    pub async fn find(&self, key: &str) -> Result<Option<Paid>, NoAnswer> {
+        let request = Request::get(format!("{}/{key}", self.charges));
+        let request = request.body(Body::empty()).map_err(no_answer)?;
+        match self.exchange(request).await? {
+            (StatusCode::NOT_FOUND, _) => Ok(None),
+            (status, body) => read(status, &body).map(Some),
+        }
+    }
+
+    async fn exchange(&self, request: Request<Body>) -> Result<(StatusCode, Bytes), NoAnswer> {
         let asking = async {
             let response = self.pool.request(request).await.map_err(no_answer)?;
             let status = response.status();
             let body = Body::new(response.into_body());
             let body = axum::body::to_bytes(body, MAX_ANSWER).await;
-            read(status, &body.map_err(no_answer)?)
+            Ok((status, body.map_err(no_answer)?))
         };
         timeout(self.patience, asking).await.map_err(no_answer)?
     }

@@ -16,6 +16,7 @@ use sha2::Sha256;
 
 use super::moves::move_order;
 use crate::clock::now_ms;
+use crate::id::Id;
 use crate::ledger::Failure;
 use crate::log;
 use crate::metrics::{self, Event};
@@ -168,7 +169,11 @@ pub(crate) async fn hear<DB: Dialect>(
     connection: &mut DB::Connection,
     callback: &Callback,
 ) -> Result<Heard, sqlx::Error> {
-    let (pay_no, id) = (callback.pay_no.as_str(), callback.order_no.as_str());
+    let (pay_no, id) = (Id::parse(&callback.pay_no), Id::parse(&callback.order_no));
+    let (Ok(pay_no), Ok(id)) = (pay_no, id) else {
+        return Ok(Heard::Foreign("its numbers are longer than any of ours"));
+    };
+    let id = id.as_str();
     match sql::shop::lock_total::<DB>(connection, id).await? {
         None => return Ok(Heard::Foreign("there is no such order")),
         Some(total) if total != callback.amount_cents => {

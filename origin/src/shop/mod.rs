@@ -8,12 +8,16 @@ pub mod callback;
 pub mod effects;
 pub mod moves;
 mod order;
+pub(crate) mod payment;
 mod request;
+pub(crate) mod settlement;
+pub(crate) mod unfinished;
 
 use oncegate_core::key::Key;
 
 pub use self::order::{Item, Order, Product};
 pub(crate) use self::order::{Shown, is_paid};
+pub(crate) use self::request::is_card_number;
 use self::request::{Line, OrderRequest, Pay};
 use crate::ledger::{Answer, Effect, Failure};
 use crate::problem::Problem;

@@ -2,10 +2,13 @@
 
 use serde_json::Value;
 
+use crate::id::Id;
 use crate::problem::Problem;
 
 const MAX_LINES: usize = 20;
 const MAX_QUANTITY: i64 = 99;
+/// The bytes of the column.
+const MOST_SKU: usize = 64;
 
 /// A well-formed order. The parser is the only constructor.
 pub(super) struct OrderRequest {
@@ -55,7 +58,7 @@ impl Pay {
 impl Card {
     fn parse(card: &Value) -> Result<Self, Problem> {
         let number = text(&card["number"], "card.number")?.replace([' ', '-'], "");
-        if !(12..=19).contains(&number.len()) || !is_digits(&number) {
+        if !is_card_number(&number) {
             return Err(invalid("card.number", "must have 12 to 19 digits"));
         }
         let is_month = |month: &str| matches!(month.parse(), Ok(1..=12_u8));
@@ -115,7 +118,7 @@ fn parse_line((index, line): (usize, &Value)) -> Result<Line, Problem> {
         .filter(|count| (1..=MAX_QUANTITY).contains(count));
     let field = format!("cart[{index}].quantity");
     Ok(Line {
-        sku: text(&line["sku"], &format!("cart[{index}].sku"))?.to_owned(),
+        sku: sku(&line["sku"], &format!("cart[{index}].sku"))?,
         quantity: quantity.ok_or_else(|| {
             invalid(
                 field,
@@ -123,6 +126,12 @@ fn parse_line((index, line): (usize, &Value)) -> Result<Line, Problem> {
             )
         })?,
     })
+}
+
+fn sku(value: &Value, field: &str) -> Result<String, Problem> {
+    let sku = Id::parse_up_to(text(value, field)?, MOST_SKU);
+    sku.map(|sku| sku.as_str().to_owned())
+        .map_err(|error| invalid(field, &format!("is not in the catalogue: {error}")))
 }
 
 fn parse_email(email: &Value) -> Result<String, Problem> {
@@ -141,6 +150,11 @@ fn text<'a>(value: &'a Value, field: &str) -> Result<&'a str, Problem> {
     value
         .as_str()
         .ok_or_else(|| invalid(field, "must be a text"))
+}
+
+/// Whether a text is what a card has for a number, without spaces.
+pub(crate) fn is_card_number(text: &str) -> bool {
+    (12..=19).contains(&text.len()) && is_digits(text)
 }
 
 fn is_digits(text: &str) -> bool {
@@ -225,9 +239,15 @@ mod tests {
             );
         }
         refuses("/card/cvc", json!("12"), "card.cvc must have 3 or 4 digits");
-        for email in ["a", "@b", "a@", "a@b@c", "a b@c", "a@b\n"] {
+        let long = format!("{}@b.c", "a".repeat(251));
+        for email in ["a", "@b", "a@", "a@b@c", "a b@c", "a@b\n", &long] {
             refuses("/email", json!(email), "email must be an e-mail address");
         }
+        refuses(
+            "/cart/0/sku",
+            json!("x".repeat(65)),
+            "cart[0].sku is not in the catalogue: it has 65 bytes, and 64 is the most",
+        );
     }
 
     #[test]

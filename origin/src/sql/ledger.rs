@@ -220,15 +220,28 @@ pub(crate) async fn take_back<DB: Dialect>(
     Ok(connection.run(sql, &values).await? == 1)
 }
 
-/// Effects outside the database that were begun and that nobody is at, the oldest first.
+/// Effects outside the database that were begun and that nobody is at, those first that were looked into longest
+/// ago.
 pub(crate) async fn unfinished<DB: Dialect>(
     connection: &mut DB::Connection,
     now_ms: u64,
+    after: Option<&Unfinished>,
     limit: u32,
 ) -> Result<Vec<Unfinished>, sqlx::Error> {
-    let sql = "SELECT request_key, fingerprint, body FROM idempotency_ledger
-         WHERE state = 'started' AND called_until <= ? ORDER BY called_until LIMIT ?";
-    let values = [now_ms.cast_signed().into(), i64::from(limit).into()];
+    let sql = "SELECT request_key, fingerprint, body, called_until FROM idempotency_ledger
+         WHERE state = 'started' AND called_until <= ?
+         AND (called_until > ? OR (called_until = ? AND request_key > ?))
+         ORDER BY called_until, request_key LIMIT ?";
+    let (until, key) = after.map_or((-1, ""), |after| {
+        (after.called_until.cast_signed(), after.call.key.as_str())
+    });
+    let values = [
+        now_ms.cast_signed().into(),
+        until.into(),
+        until.into(),
+        key.into(),
+        i64::from(limit).into(),
+    ];
     let rows = connection.all(sql, &values).await?;
     rows.iter().map(read_unfinished).collect()
 }
@@ -298,6 +311,7 @@ fn read_unfinished<DB: Dialect>(row: &Columns<DB>) -> Result<Unfinished, sqlx::E
             kind: KeyKind::Generated,
         },
         memo: row.get::<Option<Vec<u8>>>("body")?.unwrap_or_default(),
+        called_until: row.get::<i64>("called_until")?.cast_unsigned(),
     })
 }
 

@@ -163,19 +163,33 @@ impl Books {
 
     /// Makes the database count, or sleep, for about a second before it takes an order.
     pub(crate) async fn slow_down_orders(&self) {
-        self.run(match self.kind {
-            Kind::MySql => "CREATE TRIGGER slow BEFORE INSERT ON orders FOR EACH ROW DO SLEEP(1)",
-            Kind::Postgres => {
+        self.slow_down("INSERT ON orders").await;
+    }
+
+    /// Makes the database count, or sleep, for about a second before each such act.
+    pub(crate) async fn slow_down(&self, act: &str) {
+        let sql = match self.kind {
+            Kind::MySql => format!("CREATE TRIGGER slow BEFORE {act} FOR EACH ROW DO SLEEP(1)"),
+            Kind::Postgres => format!(
                 "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
-                    'BEGIN PERFORM pg_sleep(1); RETURN NEW; END';
-                 CREATE TRIGGER slow BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION slow()"
-            }
-            Kind::Sqlite => {
-                "CREATE TRIGGER slow BEFORE INSERT ON orders BEGIN
+                    'BEGIN PERFORM pg_sleep(1); RETURN COALESCE(NEW, OLD); END';
+                 CREATE TRIGGER slow BEFORE {act} FOR EACH ROW EXECUTE FUNCTION slow()"
+            ),
+            Kind::Sqlite => format!(
+                "CREATE TRIGGER slow BEFORE {act} BEGIN
                     SELECT count(*) FROM (WITH RECURSIVE counted(n) AS
                         (SELECT 1 UNION ALL SELECT n + 1 FROM counted LIMIT 8000000)
                         SELECT n FROM counted); END"
-            }
+            ),
+        };
+        self.run(&sql).await;
+    }
+
+    /// Ends that.
+    pub(crate) async fn speed_up(&self, table: &str) {
+        self.run(&match self.kind {
+            Kind::Postgres => format!("DROP TRIGGER slow ON {table}"),
+            Kind::MySql | Kind::Sqlite => "DROP TRIGGER slow".to_owned(),
         })
         .await;
     }

@@ -170,7 +170,7 @@ async fn l5_waiting_again_after_a_refusal_does_not_add_up() {
 async fn the_books_are_read_while_somebody_writes() {
     let shop = Shop::start(Books::in_a_file(), SECRETS, false).await;
     let lock = shop.books.lock_file().await;
-    let response = shop.plain("GET", "/books", "").await;
+    let response = shop.look("/books").await;
     assert_eq!(
         (response.status, &response.json()["balance"]),
         (200, &true.into())

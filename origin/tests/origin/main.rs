@@ -2,7 +2,9 @@
 //!
 //! A test's name begins with the rule that it holds the origin to.
 
+mod admin;
 mod books;
+mod bounds;
 mod callers;
 mod cancel;
 mod client;
@@ -11,11 +13,13 @@ mod file;
 mod fixture;
 mod gate;
 mod ledger;
+mod lent;
 mod orders;
 mod outage;
 mod outside;
 mod process;
 mod purge;
+mod routed;
 mod scenarios;
 mod shop;
 mod signature;

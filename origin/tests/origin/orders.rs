@@ -320,7 +320,7 @@ async fn orders_are_found_by_id_and_by_key_newest_first() {
     assert_eq!(shop.plain("GET", &path, "").await.json(), first);
     let by_key = shop.plain("GET", "/orders?request_id=a", "").await.json();
     assert_eq!(by_key["orders"], serde_json::json!([first["order"]]));
-    let all = shop.plain("GET", "/orders", "").await.json();
+    let all = shop.look("/orders").await.json();
     let keys: Vec<_> = all["orders"]
         .as_array()
         .unwrap()

@@ -96,7 +96,7 @@ async fn l3_nothing_is_lost_or_done_twice_when_the_database_is_killed_under_load
         None => Books::in_a_file(),
         Some((_, url)) => Books::on(url).await,
     };
-    let mut program = Program::start(&books);
+    let mut program = Program::start(&books, &[]);
     let over = Arc::new(AtomicBool::new(false));
     let callers: Vec<_> = (0..CALLERS)
         .map(|caller| tokio::spawn(buy(program.address, caller, over.clone())))

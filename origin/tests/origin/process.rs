@@ -22,26 +22,31 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    pub(crate) fn start(books: &Books) -> Self {
-        Self::run(
-            Command::new(PROGRAM).stderr(Stdio::null()),
-            books,
-            address(),
-        )
+    /// With more arguments than every test needs.
+    pub(crate) fn start(books: &Books, arguments: &[&str]) -> Self {
+        let mut command = Command::new(PROGRAM);
+        command.stderr(Stdio::null());
+        Self::run(&mut command, arguments, books, address())
+    }
+
+    /// As a crash does.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("a program that runs");
+        self.child.wait().expect("a program that was killed");
     }
 
     /// Dies in the middle of whatever it does, and comes back at the same address.
     pub(crate) fn kill_and_start_again(&mut self, books: &Books) {
-        self.child.kill().expect("a program that runs");
-        self.child.wait().expect("a program that was killed");
+        self.kill();
         let mut command = Command::new(PROGRAM);
-        *self = Self::run(command.stderr(Stdio::null()), books, self.address);
+        *self = Self::run(command.stderr(Stdio::null()), &[], books, self.address);
     }
 
-    fn run(command: &mut Command, books: &Books, listen: SocketAddr) -> Self {
+    fn run(command: &mut Command, arguments: &[&str], books: &Books, listen: SocketAddr) -> Self {
         let mut child = command
             .args(["serve", "--faults", "--listen", &listen.to_string()])
             .args(["--database", &books.url()])
+            .args(arguments)
             .env("ONCEGATE_SIGNING_SECRETS", SECRETS)
             .stdout(Stdio::piped())
             .spawn()
@@ -98,7 +103,7 @@ async fn nothing_was_left(books: &Books) {
 }
 
 async fn has_one_order_after_a_restart(books: &Books) {
-    let again = Program::start(books);
+    let again = Program::start(books, &[]);
     let response = parse(&exchange(again.address, &Call::order("k").request()).await);
     assert_eq!(
         (response.status, response.outcome()),
@@ -110,7 +115,7 @@ async fn has_one_order_after_a_restart(books: &Books) {
 #[tokio::test]
 async fn l3_a_process_killed_inside_the_transaction_leaves_nothing() {
     let books = Books::new().await;
-    let mut program = Program::start(&books);
+    let mut program = Program::start(&books, &[]);
     let _open = program.open_slow_order(&books).await;
     program.child.kill().unwrap();
     program.child.wait().unwrap();
@@ -120,7 +125,7 @@ async fn l3_a_process_killed_inside_the_transaction_leaves_nothing() {
 #[tokio::test]
 async fn l3_a_process_killed_after_the_commit_leaves_the_order() {
     let books = Books::new().await;
-    let mut program = Program::start(&books);
+    let mut program = Program::start(&books, &[]);
     let faults = request("PUT", "/faults", &[], br#"["drop_after_commit"]"#);
     exchange(program.address, &faults).await;
     assert_eq!(
@@ -136,7 +141,7 @@ async fn l3_a_process_killed_after_the_commit_leaves_the_order() {
 async fn l3_a_shutdown_ends_within_two_seconds_and_halves_nothing() {
     for signal in ["-TERM", "-INT"] {
         let books = Books::new().await;
-        let mut program = Program::start(&books);
+        let mut program = Program::start(&books, &[]);
         let _open = program.open_slow_order(&books).await;
         let asked = Instant::now();
         program.signal(signal);
@@ -153,7 +158,7 @@ async fn l3_a_shutdown_ends_within_two_seconds_and_halves_nothing() {
 #[tokio::test]
 async fn a_shutdown_lets_short_calls_end() {
     let books = Books::new().await;
-    let mut program = Program::start(&books);
+    let mut program = Program::start(&books, &[]);
     let faults = request("PUT", "/faults", &[], br#"[{"delay_within": 500}]"#);
     exchange(program.address, &faults).await;
     let order = Call::order("k").request();
@@ -172,7 +177,7 @@ async fn connections_that_cannot_be_accepted_are_logged() {
     let books = Books::new().await;
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -n 32 && exec \"$0\" \"$@\"", PROGRAM]);
-    let mut program = Program::run(limited.stderr(Stdio::piped()), &books, address());
+    let mut program = Program::run(limited.stderr(Stdio::piped()), &[], &books, address());
     let stderr = program.child.stderr.take().unwrap();
     let (say, said) = mpsc::channel();
     thread::spawn(move || {
@@ -187,6 +192,38 @@ async fn connections_that_cannot_be_accepted_are_logged() {
     // Once, and not every time that it is tried again.
     let more = said.recv_timeout(Duration::from_millis(300));
     assert_eq!(more, Err(mpsc::RecvTimeoutError::Timeout));
+}
+
+/// A state folder of another build.
+#[tokio::test]
+async fn tables_of_another_build_are_told_with_what_to_do() {
+    for (harm, message) in [
+        (
+            "UPDATE shop_migrations SET checksum = x'00' WHERE version = 1",
+            "an earlier build made its tables, and they cannot be brought up to date",
+        ),
+        (
+            "INSERT INTO shop_migrations
+                 (version, description, success, checksum, execution_time)
+             VALUES (99, 'later', 1, x'00', 1)",
+            "a newer build changed its tables",
+        ),
+    ] {
+        let books = Books::in_a_file();
+        let run = |command| {
+            let mut program = Command::new(PROGRAM);
+            program.args([command, "--database", &books.url()]);
+            program.output().unwrap()
+        };
+        assert!(run("migrate").status.success());
+        books.run(harm).await;
+        let output = run("check");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !output.status.success() && stderr.contains(message),
+            "{stderr}"
+        );
+    }
 }
 
 #[test]
@@ -214,6 +251,23 @@ fn a_wrong_start_says_what_to_do() {
         "sqlite:x",
         "secret 1: a secret has at least 16 characters",
     );
+    let admin = Command::new(PROGRAM)
+        .args([
+            "serve",
+            "--database",
+            "sqlite:x",
+            "--signing-secrets",
+            SECRETS,
+        ])
+        .env("ONCEGATE_ADMIN_SECRETS", "a=brief")
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(admin.stderr).unwrap();
+    assert!(
+        stderr.contains("ONCEGATE_ADMIN_SECRETS: secret 1:"),
+        "{stderr}"
+    );
+    assert!(!stderr.contains("brief"), "a secret is shown: {stderr}");
     refuses(
         SECRETS,
         "sqlite:/nowhere/shop.sqlite",

@@ -5,6 +5,7 @@ use std::time::Duration;
 use oncegate_core::key::KeyKind;
 use oncegate_origin::ledger::{Answer, Effect, Failure, RETENTION};
 
+use crate::books::Kind;
 use crate::fixture::{call, never, on_database, take};
 
 #[tokio::test]
@@ -40,7 +41,7 @@ async fn l9_what_is_not_settled_is_never_forgotten() {
         fixture.books.run(long_ago).await;
         fixture.books.run(&aged(RETENTION)).await;
         assert_eq!(fixture.ledger.purge(RETENTION).await.unwrap(), 2);
-        assert_eq!(fixture.ledger.unfinished(2).await.unwrap().len(), 1);
+        assert_eq!(fixture.ledger.unfinished(None, 2).await.unwrap().len(), 1);
     });
 }
 
@@ -64,6 +65,34 @@ async fn l9_the_purge_goes_on_until_nothing_is_left_to_forget() {
             1201
         );
         assert_eq!(fixture.rows().await, 0);
+    });
+}
+
+/// The purge is in the middle of its batch, and a key that lies among those that go is taken and settled: no gap between
+/// rows is locked, in which it would wait.
+#[tokio::test]
+async fn l9_a_purge_keeps_no_other_key_waiting() {
+    on_database!(|fixture| {
+        // SQLite has one writer, whatever the statement.
+        if fixture.books.kind() == Kind::Sqlite {
+            fixture.execute(&call("k", 'a', KeyKind::Client)).await;
+            return;
+        }
+        for key in ["b", "d", "f"] {
+            fixture.execute(&call(key, 'a', KeyKind::Client)).await;
+        }
+        fixture.books.run(&aged(RETENTION)).await;
+        let act = "DELETE ON idempotency_ledger";
+        fixture.books.slow_down(act).await;
+        let ledger = fixture.ledger.clone();
+        let purging = tokio::spawn(async move { ledger.purge(RETENTION).await.unwrap() });
+        fixture.books.until_locked().await;
+        for key in ["a", "c", "e", "g"] {
+            fixture.execute(&call(key, 'a', KeyKind::Client)).await;
+        }
+        assert!(!purging.is_finished(), "they waited for the purge");
+        assert_eq!(purging.await.unwrap(), 3);
+        assert_eq!(fixture.rows().await, 4);
     });
 }
 

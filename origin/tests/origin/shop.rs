@@ -9,6 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use oncegate_core::signature::Secrets;
+use oncegate_origin::job::Settings;
 use oncegate_origin::server::{Config, Origin};
 use oncegate_origin::shop::callback::CallbackSecret;
 use tokio::sync::oneshot;
@@ -19,6 +20,13 @@ use crate::client::{Call, Response, SECRETS, exchange, parse, request};
 
 /// What the payment provider signs with.
 pub(crate) const CALLBACK_SECRET: &str = "0123456789abcdef";
+
+pub(crate) const ADMIN_SECRETS: &str = "people=fedcba9876543210";
+
+/// What the shop's own people send.
+pub(crate) fn admin() -> (&'static str, String) {
+    ("authorization", "Bearer fedcba9876543210".to_owned())
+}
 
 /// Asks again until it is so, for as long as a slow machine may need.
 pub(crate) async fn until(mut is_so: impl AsyncFnMut() -> bool) {
@@ -101,6 +109,11 @@ impl Shop {
         until(async || list().await.as_array().map(Vec::len) == Some(left)).await;
     }
 
+    /// What only the shop's own people may see.
+    pub(crate) async fn look(&self, path: &str) -> Response {
+        parse(&exchange(self.address, &request("GET", path, &[admin()], b"")).await)
+    }
+
     pub(crate) async fn plain(&self, method: &str, path: &str, body: &str) -> Response {
         parse(&exchange(self.address, &request(method, path, &[], body.as_bytes())).await)
     }
@@ -112,8 +125,11 @@ async fn bind(books: &Books, secrets: &str, faults: bool) -> Origin {
             listen: address(),
             database: books.url(),
             secrets: Secrets::parse(secrets).expect("secrets"),
+            admin_secrets: Some(Secrets::parse(ADMIN_SECRETS).expect("secrets")),
             callback_secret: Some(CallbackSecret::parse(CALLBACK_SECRET).expect("a secret")),
             provider: None,
+            recover_every: Duration::from_secs(10),
+            settlement: Settings::default(),
             relay: false,
             faults,
         };

@@ -10,9 +10,13 @@ use oncegate_origin::lock;
 use oncegate_origin::sql::{Dialect, Statements};
 
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 use super::{Store, assert_balance, on_store};
+use crate::books::Books;
 use crate::client::Call;
+use crate::process::Program;
 use crate::shop::{Shop, until};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_oncegate-origin");
@@ -108,10 +112,7 @@ async fn a_settlement_and_a_message_are_asked_for_over_http() {
         let response = shop.send(&Call::at("/messages", key, &body)).await;
         assert_eq!(response.json()["consumed"], consumed);
     }
-    assert_eq!(
-        shop.plain("GET", "/books", "").await.json()["balance"],
-        true
-    );
+    assert_eq!(shop.look("/books").await.json()["balance"], true);
     assert_balance(&shop.books).await;
 }
 
@@ -131,6 +132,88 @@ async fn l6_a_message_and_a_settlement_of_a_cancelled_key_do_nothing() {
     for table in ["consumed", "notices", "job_runs"] {
         let sql = format!("SELECT count(*) FROM {table}");
         assert_eq!(shop.books.number(&sql).await, 0, "{table}");
+    }
+}
+
+/// The second of three rows cannot be paid out. Nobody hears that nothing was done, a cancel least of all; the
+/// next copy of the call goes on with the rows that are open.
+#[tokio::test]
+async fn l7_a_settlement_that_fails_half_way_is_unknown_and_gone_on_with() {
+    let shop = Shop::open().await;
+    owe_three(&shop).await;
+    let in_the_way = "INSERT INTO payouts (order_id, merchant, amount_cents, created_at)
+        VALUES ('o1', 'pottery', 10, 0)";
+    shop.books.run(in_the_way).await;
+    let call = Call::at("/settlements", "s", "");
+    let failed = shop.send(&call).await;
+    assert_eq!((failed.status, failed.outcome()), (500, None));
+    assert_eq!(shop.books.number(DONE).await, 1);
+    let cancel = shop.ask("cancel", &call).await;
+    assert_eq!((cancel.status, cancel.outcome()), (409, Some("unknown")));
+    assert_eq!(shop.ask("probe", &call).await.outcome(), Some("unknown"));
+    shop.books
+        .run("DELETE FROM payouts WHERE order_id = 'o1'")
+        .await;
+    let done = shop.send(&call).await;
+    assert_eq!((done.status, done.outcome()), (200, Some("executed")));
+    assert_eq!(done.json()["settled"], 2);
+    assert_eq!(shop.send(&call).await.stored(), done.stored());
+    assert_eq!(shop.books.number(DONE).await, 3);
+    assert_balance(&shop.books).await;
+}
+
+/// The cancel waits for its turn, and hears what the settlement came to.
+#[tokio::test]
+async fn l6_a_cancel_that_comes_while_a_settlement_runs_does_not_say_that_nothing_was_done() {
+    let shop = Shop::open().await;
+    shop.books.run(&settlement(0)).await;
+    shop.books.slow_down("INSERT ON payouts").await;
+    let call = Call::at("/settlements", "s", "");
+    let (settled, cancelled) = tokio::join!(shop.send(&call), async {
+        let started = "SELECT count(*) FROM idempotency_ledger WHERE state = 'started'";
+        until(async || shop.books.number(started).await == 1).await;
+        shop.ask("cancel", &call).await
+    });
+    assert_eq!(settled.json()["settled"], 1);
+    assert_eq!(cancelled.outcome(), Some("executed"));
+    assert_eq!(cancelled.stored(), settled.stored());
+    assert_balance(&shop.books).await;
+}
+
+/// The process died with the settlement half-way, and no client comes back.
+#[tokio::test]
+async fn l7_a_settlement_that_was_begun_is_finished_without_any_client() {
+    let books = Books::new().await;
+    let short = ["--settle-lease-ms", "5000"];
+    let mut dying = Program::start(&books, &short);
+    for row in 0..3 {
+        books.run(&settlement(row)).await;
+    }
+    books.slow_down("INSERT ON payouts").await;
+    let call = Call::at("/settlements", "s", "");
+    let mut stream = TcpStream::connect(dying.address).await.unwrap();
+    stream.write_all(&call.request()).await.unwrap();
+    until(async || books.number(DONE).await == 1).await;
+    dying.kill();
+    assert!(books.number(DONE).await < 3);
+    books.speed_up("payouts").await;
+    let _shop = Program::start(&books, &[&short[..], &["--recover-ms", "100"]].concat());
+    let settled = "SELECT count(*) FROM idempotency_ledger WHERE state = 'executed'";
+    until(async || books.number(settled).await == 1).await;
+    assert_eq!(books.number(DONE).await, 3);
+    assert_balance(&books).await;
+}
+
+fn settlement(row: usize) -> String {
+    format!(
+        "INSERT INTO settlements (order_id, merchant, amount_cents, status, created_at)
+         VALUES ('o{row}', 'pottery', 10, 0, 0)"
+    )
+}
+
+async fn owe_three(shop: &Shop) {
+    for row in 0..3 {
+        shop.books.run(&settlement(row)).await;
     }
 }
 
@@ -170,7 +253,7 @@ async fn the_checker_names_what_does_not_balance() {
         ),
     ] {
         shop.books.run(harm).await;
-        let books = shop.plain("GET", "/books", "").await.json();
+        let books = shop.look("/books").await.json();
         assert_eq!(books["balance"], false);
         let findings = books["findings"].to_string();
         assert!(findings.contains(&format!("\"{found}")), "{findings}");

@@ -61,7 +61,7 @@ async fn an_illegal_move_changes_nothing_and_raises_an_alarm() {
 }
 
 async fn alarms(shop: &Shop) -> u64 {
-    let text = String::from_utf8(shop.plain("GET", "/metrics", "").await.body).unwrap();
+    let text = String::from_utf8(shop.look("/metrics").await.body).unwrap();
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix("oncegate_origin_illegal_moves_total "));

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use super::{assert_balance, later, relay_all};
 use crate::books::Books;
 use crate::client::{CARD, Call, DECLINED_CARD, Response, SECRETS, exchange, parse, request};
-use crate::shop::{address, until};
+use crate::shop::{ADMIN_SECRETS, address, admin, until};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_oncegate-origin");
 
@@ -66,7 +66,7 @@ impl World {
             shop: None,
         };
         world.start_provider();
-        world.start_shop();
+        world.start_shop(&[]);
         world
     }
 
@@ -79,13 +79,15 @@ impl World {
         self.provider = Some(Program::start(&mut command));
     }
 
-    fn start_shop(&mut self) {
+    fn start_shop(&mut self, arguments: &[&str]) {
         let mut command = Command::new(PROGRAM);
         command.args(["serve", "--listen", &address().to_string()]);
         command.args(["--database", &self.books.url()]);
         command.args(["--provider", &format!("http://{}", self.provider_at)]);
         command.args(["--provider-timeout-ms", "2000"]);
+        command.args(arguments);
         command.env("ONCEGATE_SIGNING_SECRETS", SECRETS);
+        command.env("ONCEGATE_ADMIN_SECRETS", ADMIN_SECRETS);
         self.shop = Some(Program::start(&mut command));
     }
 
@@ -166,32 +168,51 @@ async fn l7_an_answer_that_was_lost_and_a_provider_that_crashed_are_asked_again_
     world.assert_paid_once().await;
 }
 
-/// The provider has charged and not answered yet when the shop is killed.
+impl World {
+    /// The provider has charged and not answered yet when the shop is killed.
+    async fn killed_between_call_and_result() -> (Self, Call) {
+        let mut world = Self::start().await;
+        let order = world.order().await;
+        world.set_faults(json!([{ "slow": 60_000 }])).await;
+        let call = payment(&order, CARD);
+        let shop = world.shop.as_ref().unwrap().address;
+        let mut stream = TcpStream::connect(shop).await.unwrap();
+        stream.write_all(&call.request()).await.unwrap();
+        until(async || !world.charges().await.is_empty()).await;
+        world.kill_shop();
+        let started = "SELECT count(*) FROM idempotency_ledger WHERE state = 'started'";
+        assert_eq!(world.books.number(started).await, 1);
+        (world, call)
+    }
+}
+
+/// The duplicate waits until nobody can be at the provider any more: a little longer than the provider is waited for.
 #[tokio::test]
 async fn l7_a_shop_killed_between_the_call_and_its_result_goes_on_with_the_next_duplicate() {
-    let mut world = World::start().await;
-    let order = world.order().await;
-    world.set_faults(json!([{ "slow": 60_000 }])).await;
-    let call = payment(&order, CARD);
-    let shop = world.shop.as_ref().unwrap().address;
-    let mut stream = TcpStream::connect(shop).await.unwrap();
-    stream.write_all(&call.request()).await.unwrap();
-    until(async || !world.charges().await.is_empty()).await;
-    world.kill_shop();
-    let started = "SELECT count(*) FROM idempotency_ledger WHERE state = 'started'";
-    assert_eq!(world.books.number(started).await, 1);
-    world.start_shop();
-    // As if the time had passed for which the dead one had said that it would be at it.
-    world
-        .books
-        .run("UPDATE idempotency_ledger SET called_until = 0 WHERE state = 'started'")
-        .await;
+    let (mut world, call) = World::killed_between_call_and_result().await;
+    world.start_shop(&[]);
     let response = world.send(&call).await;
     assert_eq!(
         (response.status, response.outcome()),
         (200, Some("executed"))
     );
     world.assert_paid_once().await;
+}
+
+/// No client comes back. The card is nowhere, so the provider is asked what became of the call.
+#[tokio::test]
+async fn l7_a_payment_that_was_begun_is_finished_without_any_client() {
+    let (mut world, call) = World::killed_between_call_and_result().await;
+    world.start_shop(&["--recover-ms", "100"]);
+    let paid = "SELECT count(*) FROM callbacks";
+    until(async || world.books.number(paid).await == 1).await;
+    world.assert_paid_once().await;
+    let response = world.send(&call).await;
+    assert_eq!(
+        (response.status, response.outcome()),
+        (200, Some("executed"))
+    );
+    assert_eq!(world.charges().await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -258,7 +279,7 @@ async fn l7_a_payment_that_was_begun_is_found_even_if_its_order_waits_for_none_a
     let surplus = "SELECT count(*) FROM callbacks WHERE outcome = 'surplus'";
     assert_eq!(world.books.number(surplus).await, 1);
     let shop = world.shop.as_ref().unwrap().address;
-    let metrics = parse(&exchange(shop, &request("GET", "/metrics", &[], b"")).await);
+    let metrics = parse(&exchange(shop, &request("GET", "/metrics", &[admin()], b"")).await);
     let metrics = String::from_utf8(metrics.body).unwrap();
     assert!(metrics.contains("surplus_payments_total 1\n"), "{metrics}");
     assert_balance(&world.books).await;

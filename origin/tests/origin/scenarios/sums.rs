@@ -35,7 +35,7 @@ async fn points_are_added_once_for_each_operation() {
     let call = |number: usize| Call::at("/points", &format!("k{}", number % 10), &body);
     let answers = all(&shop, (0..50).map(call)).await;
     assert_eq!(statuses(&answers), BTreeMap::from([(200, 50)]));
-    let account = shop.plain("GET", "/points/u", "").await.json();
+    let account = shop.look("/points/u").await.json();
     assert_eq!(account["points"], 70);
     assert_balance(&shop.books).await;
 }
@@ -48,10 +48,7 @@ async fn points_are_never_below_zero() {
     let call = |number| Call::at("/points", &format!("k{number}"), &body(-20));
     let answers = all(&shop, (0..10).map(call)).await;
     assert_eq!(statuses(&answers), BTreeMap::from([(200, 2), (409, 8)]));
-    assert_eq!(
-        shop.plain("GET", "/points/u", "").await.json()["points"],
-        10
-    );
+    assert_eq!(shop.look("/points/u").await.json()["points"], 10);
     assert_balance(&shop.books).await;
 }
 
