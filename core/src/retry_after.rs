@@ -37,6 +37,10 @@ pub fn wait_ms(value: &str, now_ms: u64) -> Option<u64> {
 
 /// Reads an HTTP-date in any of its three forms as milliseconds since the Unix epoch.
 ///
+/// A day of the week that does not belong to the date is accepted: it adds nothing to the date,
+/// recipients are told to be robust (RFC 9110, section 5.6.7), and whoever formats dates by hand gets it wrong.
+/// What is no day of the week is not accepted.
+///
 /// `now_ms` gives the two-digit years of the oldest form their century: more than 50 years ahead
 /// means the past one.
 pub fn http_date(value: &str, now_ms: u64) -> Option<u64> {
@@ -227,6 +231,19 @@ mod tests {
             assert_eq!(wait_ms(value, EXAMPLE_MS - 1_500), Some(1_500), "{value}");
             assert_eq!(wait_ms(value, EXAMPLE_MS + 1), Some(0), "{value}");
         }
+    }
+
+    #[test]
+    fn another_day_of_the_week_changes_nothing_and_none_is_no_date() {
+        for value in [
+            "Mon, 06 Nov 1994 08:49:37 GMT",
+            "Monday, 06-Nov-94 08:49:37 GMT",
+            "Mon Nov  6 08:49:37 1994",
+        ] {
+            assert_eq!(http_date(value, EXAMPLE_MS), Some(EXAMPLE_MS), "{value}");
+        }
+        assert_eq!(http_date("Son, 06 Nov 1994 08:49:37 GMT", EXAMPLE_MS), None);
+        assert_eq!(http_date("06 Nov 1994 08:49:37 GMT", EXAMPLE_MS), None);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-// Reports from other projects, each as a test named after what it prevents: the guard, tabs, networks and unknown servers.
+// Reports from other projects, each as a test named after what it prevents: the guard, tabs, networks and unknown servers. The table of all of
+// them is docs/sdk/complaints.md.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -61,7 +62,43 @@ test("\"everything hangs, forever\": a lock that another tab holds stops nobody"
   assert.equal(events.types()[0], "tab-wait");
 });
 
-test("a device that is offline sends again as soon as it is online", async (t) => {
+test("\"replayed twice\": who resumes an operation twice at once, or in two tabs, sends one request at a time, under one key", async () => {
+  const storage = memoryStorage();
+  const sent = network(bare(404), bare(404), gate("executed"));
+  const [first, second] = [await page(storage), await page(storage)];
+  const unknown = await Promise.all([first.client.submit(ORDER), second.client.submit(ORDER)]);
+  assert.deepEqual(unknown.map(({ outcome }) => outcome), ["unknown", "unknown"]);
+  const running = unknown.flatMap(({ resume }) => [resume(), resume()]);
+  assert.ok(running[0] === running[1] && running[2] === running[3]);
+  const results = await Promise.all(running);
+  assert.deepEqual([results.map(({ outcome }) => outcome), sent.length], [Array(4).fill("done"), 4]);
+  assert.equal(sent.keys().length, 1);
+});
+
+test("\"network errors missed in Safari\": whatever fetch throws, by whatever name, is a call without an answer", async () => {
+  const thrown = [new TypeError("Load failed"), new TypeError("x"), new DOMException("", "NetworkError"), new Error("wrapped", { cause: new TypeError() }), "gone", undefined];
+  for (const error of thrown) {
+    const sent = network(() => Promise.reject(error), gate("executed"));
+    const { client } = await page(memoryStorage());
+    const result = await client.submit(ORDER);
+    assert.deepEqual([result.outcome, sent.length, sent.keys().length], ["done", 2, 1], String(error));
+  }
+});
+
+test("\"the clock was wrong\": a clock that is set during a payment changes neither its deadline nor its key", async (t) => {
+  const { now } = Date;
+  t.after(() => (Date.now = now));
+  for (const jumpMs of [-3_600_000, 3_600_000]) {
+    Date.now = now;
+    const set = () => (Date.now = () => now() + jumpMs);
+    const sent = network(() => (set(), lost()), gate("executed"));
+    const { client } = await page(memoryStorage(), { deadlineMs: 30_000 });
+    const result = await client.submit(ORDER);
+    assert.deepEqual([result.outcome, sent.length, sent.keys().length], ["done", 2, 1], `${jumpMs} ms`);
+  }
+});
+
+test("\"queue never replays\": a device that is offline sends again as soon as it is online, without Background Sync", async (t) => {
   const listeners = new Map();
   globalThis.addEventListener = (type, listener) => listeners.set(type, listener);
   globalThis.removeEventListener = (type) => listeners.delete(type);

@@ -176,6 +176,13 @@ for (const [lang, suffix] of [["en", ""], ["zh", ".zh-CN"]]) {
   });
 }
 
+test("\"a new key for every request\": no document asks for that, and the guide tells a repetition from a new attempt", () => {
+  const files = ["README.md", "sdk/README.md", ...["guide", "recipes", "csp", "browsers", "api"].map((name) => `docs/sdk/${name}.md`)];
+  for (const file of files) assert.doesNotMatch(readFileSync(new URL(file, ROOT), "utf8"), /(unique|new) (key|id) (for|per|on|with) (every|each|any) (request|call|send)/i, file);
+  const guide = readFileSync(new URL("docs/sdk/guide.md", ROOT), "utf8");
+  for (const said of ["Name what the customer wants, not the request", "*retry* and *new attempt* are never mixed up"]) assert.ok(guide.includes(said), said);
+});
+
 describe("sdk/README.md", () => {
   const [lines, module, script, ...more] = blocks("sdk/README.md");
 

@@ -58,25 +58,26 @@ async function comesBack(browser) {
 }
 
 inEveryBrowserAlone((engine, folder) => {
-  const alone = (name, tries) =>
-    test(name, async (t) => {
-      const browser = await engine.alone(folder());
-      t.after(() => browser.stop());
-      await tries(browser);
-    });
+  const alone = (tries) => async (t) => {
+    const browser = await engine.alone(folder());
+    t.after(() => browser.stop());
+    await tries(browser);
+  };
 
-  alone("the whole browser is killed in mid-payment, and started again", async (browser) => {
+  const kill = alone(async (browser) => {
     await killGroup(await payWithoutAnswer(browser, folder()));
     await comesBack(browser);
   });
+  test("the whole browser is killed in mid-payment, and started again", kill);
 
   // The others are crashed by their drivers, in returns.test.mjs.
   if (engine.name === "webkit") {
-    alone("the page's process is killed in mid-payment, and the browser opened again", async (browser) => {
+    const crash = alone(async (browser) => {
       const group = await payWithoutAnswer(browser, folder());
       assert.equal(killMembers(group, /WebKitWebProcess/), 1);
       await endGroup(group);
       await comesBack(browser);
     });
+    test("the page's process is killed in mid-payment, and the browser opened again", crash);
   }
 });

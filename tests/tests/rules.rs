@@ -1,5 +1,5 @@
 //! The contract and its tests: every rule has tests whose names begin with it, and the table at the
-//! end of `docs/protocol.md` names tests that there are.
+//! end of `docs/protocol.md` names tests that there are. So does the table of complaints.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -109,7 +109,7 @@ fn rust_tests(source: &str) -> Vec<String> {
     tests
 }
 
-/// `test("title"`, in any quotes.
+/// `test("title"`, in any quotes; a quote may stand in it, escaped.
 fn node_tests(source: &str) -> Vec<String> {
     let after = source.split("test(").skip(1);
     after
@@ -119,9 +119,22 @@ fn node_tests(source: &str) -> Vec<String> {
                 .chars()
                 .next()
                 .filter(|quote| "\"'`".contains(*quote))?;
-            Some(call[1..].split(quote).next()?.to_owned())
+            Some(quoted(&call[1..], quote))
         })
         .collect()
+}
+
+/// What stands before the first `quote` that is not escaped.
+fn quoted(text: &str, quote: char) -> String {
+    let mut title = String::new();
+    let mut characters = text.chars();
+    while let Some(character) = characters.next().filter(|character| *character != quote) {
+        title.push(match character {
+            '\\' => characters.next().unwrap_or(character),
+            _ => character,
+        });
+    }
+    title
 }
 
 fn is_test_of(rule: &str, name: &str) -> bool {
@@ -174,6 +187,39 @@ fn the_table_of_the_contract_names_tests_that_there_are() {
     }
 }
 
+/// The rows of a table of complaints: its number, and the names of its tests.
+fn complaints(page: &str) -> Vec<(usize, Vec<&str>)> {
+    let cells = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
+    cells
+        .filter_map(|(number, rest)| {
+            Some((number.parse().ok()?, names(rest.rsplit(" | ").next()?)))
+        })
+        .collect()
+}
+
+#[test]
+fn every_complaint_has_tests_that_there_are_in_both_languages() {
+    let tests = tests();
+    let [english, chinese] = ["complaints.md", "complaints.zh-CN.md"].map(|name| {
+        fs::read_to_string(root().join("docs/sdk").join(name)).expect("it is in the repository")
+    });
+    let rows = complaints(&english);
+    let numbers: Vec<_> = rows.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, (1..=29).collect::<Vec<_>>());
+    assert_eq!(rows, complaints(&chinese));
+    for (number, named) in rows {
+        assert!(!named.is_empty(), "complaint {number} has no test");
+        for name in named {
+            assert!(
+                tests.contains(name),
+                "complaint {number}: there is no test {name:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn every_planted_bug_is_caught_by_a_test() {
     let read = |path: &str| fs::read_to_string(root().join(path)).expect("it is in the repository");
@@ -201,8 +247,8 @@ fn tests_are_found_in_both_languages() {
     let rust = "#[test]\nfn i1_one() {}\n    #[tokio::test]\n    async fn k2_two() {}\nfn helper() {}\n\
                 #[tokio::test(flavor = \"multi_thread\")]\nasync fn l3_three() {}";
     assert_eq!(rust_tests(rust), ["i1_one", "k2_two", "l3_three"]);
-    let node = "test(\"i1 one\", () => {});\ntest(\n  'k2 two', …);\ntest(name, …)";
-    assert_eq!(node_tests(node), ["i1 one", "k2 two"]);
+    let node = "test(\"i1 one\", () => {});\ntest(\n  'k2 two', …);\ntest(name, …);\ntest(\"a \\\"b\\\" c\", …)";
+    assert_eq!(node_tests(node), ["i1 one", "k2 two", "a \"b\" c"]);
     assert_eq!(
         rules("- **I1 One owner.** At\n- **L1** It\n- **Bold** no\n"),
         ["I1", "L1"]
