@@ -40,6 +40,12 @@ impl Identity {
         Self::digest(secret, b"observed", &[&operation.reference()])
     }
 
+    /// The identity of a message or job that is claimed within `scope`: no customer's key is ever taken
+    /// for one.
+    pub fn of_claim(secret: &[u8], scope: &str, key: &Key) -> Self {
+        Self::digest(secret, b"claim", &[scope, key.as_str()])
+    }
+
     fn digest(secret: &[u8], space: &[u8], parts: &[&str]) -> Self {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes keys of any length");
@@ -126,6 +132,17 @@ mod tests {
         assert_ne!(observed, Identity::of_observed(b"another", &one));
         let other = identity("secret", "shop.example", "l");
         assert_ne!(observed, Identity::of_observed(b"secret", &other));
+    }
+
+    #[test]
+    fn a_claim_is_no_operation_of_a_customer() {
+        let key = Key::parse("42").unwrap();
+        let of = |scope| Identity::of_claim(b"secret", scope, &key);
+        assert_eq!(of("orders/billing"), of("orders/billing"));
+        assert_ne!(of("orders/billing"), of("orders/mail"));
+        assert_ne!(of("shop.example"), identity("secret", "shop.example", "42"));
+        let generated = Identity::of_generated(b"secret", "", "shop.example", &key);
+        assert_ne!(of("shop.example"), generated);
     }
 
     #[test]

@@ -27,6 +27,7 @@
 //! | [`quota`] | how many new operations a tenant may begin | edge |
 //! | [`recent`] | which answer may be given again for a moment without asking its shard | edge |
 //! | [`operation`] | the life of an operation at the edge | edge |
+//! | [`claim`] | who works on a message or job, and that it is done once | edge |
 //! | [`alert`] | when somebody is told of operations in trouble | edge |
 //! | [`switch`] | what an operator has changed without a deploy | edge |
 //! | [`problem`] | the gate's own answers | edge |
@@ -51,6 +52,7 @@ pub mod attempt;
 pub mod backoff;
 pub mod body;
 pub mod breaker;
+pub mod claim;
 pub mod fingerprint;
 pub mod forwarded;
 pub mod header;

@@ -122,8 +122,15 @@ async fn erase(arrived: &Arrived, reference: &str) -> std::result::Result<Asked,
     })
 }
 
-/// What support has: the tenant and the key, and for a generated key its route.
+/// What support has: the tenant and the key, and for a generated key its route; or scope and key of a
+/// claim.
 fn by_key(arrived: &Arrived, config: &Config) -> std::result::Result<Identity, Problem> {
+    if let (Some(scope), Some(key)) = (arrived.query("claim_scope"), arrived.query("key")) {
+        let key = Key::from_value(&key);
+        let key = key.map_err(|error| Problem::new(Code::KeyInvalid).because(error))?;
+        let secret = config.identity_secret.as_bytes();
+        return Ok(Identity::of_claim(secret, &scope, &key));
+    }
     let (Some(scope), Some(value)) = (arrived.query("scope"), arrived.query("key")) else {
         return Err(invalid(
             "name the operation: ?scope=<tenant>&key=<key>, with &route=<name> for a generated key, or its reference",

@@ -37,6 +37,10 @@ pub(crate) struct Config {
     pub(crate) gate_id: String,
     /// Who may inspect and settle operations; without any, nobody.
     pub(crate) admin_secrets: Option<Secrets>,
+    /// Who may claim messages and jobs; without any, nobody.
+    pub(crate) claims_secrets: Option<Secrets>,
+    /// How old a message may be that is claimed, in milliseconds.
+    pub(crate) claims_window_ms: u64,
     /// Who may read metrics and events; without any, nobody.
     pub(crate) metrics_secrets: Option<Secrets>,
     /// Where somebody is told of operations in trouble.
@@ -147,6 +151,8 @@ impl Config {
             identity_secret,
             signing_secrets,
             admin_secrets: secrets(env, "ADMIN_SECRETS", Secrets::parse)?,
+            claims_secrets: secrets(env, "CLAIMS_SECRETS", Secrets::parse)?,
+            claims_window_ms: claims_window_ms(env)?,
             metrics_secrets: secrets(env, "METRICS_SECRETS", Secrets::parse)?,
             sealing_secrets: sealing_secrets(env, &policy)?,
             token_secrets: token_secrets(env, &policy)?,
@@ -291,6 +297,20 @@ fn jwt(env: &Env) -> Result<Option<Jwt>, ConfigError> {
     Jwt::new(config)
         .map(Some)
         .map_err(|reason| error("JWT", reason))
+}
+
+/// Longer than any broker keeps what it hands out again.
+const LONGEST_WINDOW_HOURS: u64 = 30 * 24;
+
+fn claims_window_ms(env: &Env) -> Result<u64, ConfigError> {
+    const SETTING: &str = "CLAIMS_WINDOW_HOURS";
+    match number(env, SETTING, 7 * 24)? {
+        hours @ 1..=LONGEST_WINDOW_HOURS => Ok(hours * 60 * 60 * 1_000),
+        hours => Err(error(
+            SETTING,
+            format!("is {hours}, and must be 1 to {LONGEST_WINDOW_HOURS}"),
+        )),
+    }
 }
 
 fn limits(env: &Env) -> Result<Limits, ConfigError> {

@@ -1,5 +1,6 @@
 //! The gate's own endpoints, below `/.oncegate/v1` (section 7).
 
+use oncegate_core::claim::Verb;
 use oncegate_core::identity::Identity;
 use oncegate_core::key::Key;
 use oncegate_core::policy::{Route, named_key};
@@ -12,7 +13,7 @@ use crate::caller::Caller;
 use crate::config::Config;
 use crate::message::{Cancel, Look, ToShard};
 use crate::refusal::Refusal;
-use crate::{admin, answer, desk, shards, tokens};
+use crate::{admin, answer, claims, desk, shards, tokens};
 
 pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
     match (&arrived.method, arrived.raw_path.as_str()) {
@@ -27,6 +28,18 @@ pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Res
         }
         (Method::Get, "/.oncegate/v1/operations") => look(arrived, env, config).await,
         (Method::Post, "/.oncegate/v1/operations/cancel") => cancel(arrived, env, config).await,
+        (Method::Post, "/.oncegate/v1/claims") => {
+            claims::handle(arrived, Verb::Claim, env, config).await
+        }
+        (Method::Post, "/.oncegate/v1/claims/complete") => {
+            claims::handle(arrived, Verb::Complete, env, config).await
+        }
+        (Method::Post, "/.oncegate/v1/claims/heartbeat") => {
+            claims::handle(arrived, Verb::Heartbeat, env, config).await
+        }
+        (Method::Post, "/.oncegate/v1/claims/release") => {
+            claims::handle(arrived, Verb::Release, env, config).await
+        }
         (Method::Get, "/.oncegate/v1/admin/operations")
             if arrived.query("state").as_deref() == Some("trouble") =>
         {

@@ -20,6 +20,7 @@ mod bearer;
 mod body;
 mod breaker;
 mod caller;
+mod claims;
 mod config;
 mod cors;
 mod courier;

@@ -33,6 +33,8 @@ const VERSION: &str = "1";
 pub(crate) enum ToShard {
     /// A request has arrived. The HTTP request is the one for the origin.
     Claim(Claim),
+    /// Items are to be claimed, completed, kept or released: the body says which, and how.
+    Claims,
     /// An attempt is being answered, and its answer is passed on as it comes. Its end will be told too.
     Begin(Completion),
     /// An attempt was replied to. The body, and the headers to replay, are the answer's.

@@ -12,6 +12,7 @@ use oncegate_core::metrics::{Decision, Metrics, ShardCall};
 use worker::{Context, Delay, Env};
 
 use crate::answer::DISPATCHED;
+use crate::claims::message::Told;
 use crate::config::Config;
 use crate::desk::message::{Event, Tallied, ToDesk};
 use crate::platform::now_ms;
@@ -94,6 +95,21 @@ pub(crate) fn decided(route: &str, mode: &str, response: &Response, began_ms: u6
         state: marks.state.clone(),
         operation: marks.operation.clone(),
         status: response.status_code(),
+        took_ms: at_ms.saturating_sub(began_ms),
+    });
+}
+
+/// Counts what an item of a call about claims was answered.
+pub(crate) fn claimed(told: &Told, began_ms: u64) {
+    let at_ms = now_ms();
+    add(Event {
+        at_ms,
+        route: oncegate_core::claim::ROUTE.to_owned(),
+        mode: "enforce".to_owned(),
+        decision: told.code.as_ref().unwrap_or(&told.answer).clone(),
+        state: None,
+        operation: told.operation.clone(),
+        status: 200,
         took_ms: at_ms.saturating_sub(began_ms),
     });
 }

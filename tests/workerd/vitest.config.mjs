@@ -27,7 +27,7 @@ export default defineConfig({
     cloudflareTest(({ inject }) => ({
       wrangler: { configPath: here("../../wrangler.toml") },
       miniflare: {
-        bindings: { ...stored.secrets, TOKEN_SECRETS: "s1=0123456789abcdef", ORIGIN_URL: inject("origin"), ROUTES: routes },
+        bindings: { ...stored.secrets, CLAIMS_SECRETS: "worker=0123456789abcdef", TOKEN_SECRETS: "s1=0123456789abcdef", ORIGIN_URL: inject("origin"), ROUTES: routes },
       },
     })),
   ],

@@ -16,6 +16,7 @@
 mod admit;
 mod attempts;
 mod cancel;
+mod lease;
 mod operator;
 mod pace;
 mod record;

@@ -8,6 +8,7 @@ mod admin;
 mod alarm;
 mod cancel;
 mod claim;
+mod claims;
 mod complete;
 mod dispatch;
 mod limits;
@@ -101,6 +102,7 @@ impl Inner {
         let message = request.headers().get(message::MESSAGE)?;
         match message::read(message.as_deref())? {
             ToShard::Claim(claim) => self.claim(request, &claim).await,
+            ToShard::Claims => self.claims(request).await,
             ToShard::Begin(head) => Response::json(&self.begin(&head)?),
             ToShard::Complete(completion) => {
                 let answer = received(request, &completion.reply).await?;

@@ -42,6 +42,14 @@ pub(super) struct Found {
     pub(super) answer: Option<Answer>,
 }
 
+impl Found {
+    /// Whether the key counts as never seen.
+    pub(super) fn is_absent(&self, now_ms: u64) -> bool {
+        let record = self.record.as_ref();
+        record.is_none_or(|record| record.is_expired(now_ms))
+    }
+}
+
 /// The operations that this instance has put on the list.
 #[derive(Default)]
 pub(super) struct Noted(RefCell<HashSet<Identity>>);
@@ -77,9 +85,7 @@ impl Inner {
         scope: &str,
     ) -> Result<std::result::Result<Found, Problem>> {
         let found = self.find(now_ms, reference)?;
-        let record = found.record.as_ref();
-        let is_absent = record.is_none_or(|record| record.is_expired(now_ms));
-        let problem = match is_absent {
+        let problem = match found.is_absent(now_ms) {
             true => self.turn_away(now_ms, scope)?,
             false => None,
         };
