@@ -16,6 +16,7 @@ export const BUDGETS = {
   "form.js": 4_096,
   "auto.js": 512,
   "element.js": 1_024,
+  "tokens.js": 2_560,
   "fetch.js": 1_024,
   "axios.js": 512,
   "ky.js": 512,

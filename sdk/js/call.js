@@ -1,10 +1,11 @@
 // One call to the server, and what is read in its answer.
 
-/** Begins a call. `answer` never rejects: no answer is one, too. */
-export function begin(url, init, media) {
+/** Begins a call, which may not be there yet. `answer` never rejects: no answer is one, too. */
+export function begin(call, media) {
   const controller = new AbortController();
   const exchange = async () => {
     try {
+      const [url, init] = await call;
       return await read(await fetch(url, { ...init, signal: controller.signal }), media);
     } catch (error) {
       return { event: globalThis.navigator?.onLine === false ? "offline" : "failed", error };

@@ -33,6 +33,12 @@ export interface FormOptions {
    * @defaultValue the names in the attribute `data-oncegate-ignore`, separated by spaces
    */
   ignore?: string[];
+  /**
+   * The route takes one-time tokens and nothing else: they are fetched ahead (`oncegate/tokens`). `route` is the
+   * gate's name of it, where it has several.
+   * @defaultValue whether there is the attribute `data-oncegate-token`; its value, if it has one, is the route
+   */
+  token?: boolean | { route: string };
   /** Further headers, such as a CSRF token's. `Accept` is what a browser sends with a form. */
   headers?: HeadersInit;
   /**

@@ -5,6 +5,7 @@
 // the form back as it was.
 
 import { messages } from "oncegate";
+import { tokens } from "oncegate/tokens";
 import { follow } from "./pages/follow.js";
 import { beginVisit, endDerived, intentOf } from "./pages/form-intent.js";
 import { requestOf, submittersOf, targetOf } from "./pages/form-request.js";
@@ -31,6 +32,7 @@ class Binding {
   #running;
   #isFollowing = false;
   #leaving;
+  #token;
   #undo = [];
   #controller = new AbortController();
 
@@ -39,6 +41,7 @@ class Binding {
     this.#options = options;
     this.#client = options.client ?? sharedClient();
     this.#region = askedRegion(form, options.messages);
+    this.#token = this.#tokenOf(form);
     this.#client.ready.then(() => this.#begin());
     const { signal } = this.#controller;
     form.addEventListener("submit", (event) => this.#submit(event), { signal });
@@ -58,7 +61,8 @@ class Binding {
   async #begin() {
     if (this.#controller.signal.aborted) return;
     beginVisit(this.#form, this.#client);
-    const question = { intent: intentOf(this.#form, null, this.#options), url: targetOf(this.#form, null).url, headers: this.#options.headers };
+    const question = { intent: intentOf(this.#form, null, this.#options), url: targetOf(this.#form, null).url, headers: this.#options.headers, ...this.#token };
+    if (this.#token) this.#controller.signal.addEventListener("abort", this.#token.token.ahead(question));
     if (this.#running || this.#client.state(question.intent).phase !== "open") return;
     if (this.#region) this.#say("checking", "checking");
     const result = await this.#client.lookup(question);
@@ -71,7 +75,7 @@ class Binding {
     event.preventDefault();
     if (this.#isFollowing) return;
     const intent = this.#running?.intent ?? intentOf(this.#form, submitter, this.#options);
-    const request = { ...requestOf(this.#form, submitter, this.#options), intent };
+    const request = { ...requestOf(this.#form, submitter, this.#options), intent, ...this.#token };
     const begins = !this.#running;
     const running = begins ? (this.#running = { intent }) : this.#running;
     const promise = this.#client.submit(request);
@@ -81,6 +85,13 @@ class Binding {
       ({ result, answer }) => this.#running === running && this.#settle(result, answer),
       (error) => this.#fail(running, error),
     );
+  }
+
+  /** What a request says on a route that takes tokens: by option, or by an attribute whose value names the route. */
+  #tokenOf(form) {
+    const asked = this.#options.token ?? form.getAttribute("data-oncegate-token") ?? false;
+    const route = (asked.route ?? (asked === true ? "" : asked)) || undefined;
+    return asked === false ? undefined : { token: tokens(this.#client), route };
   }
 
   #progress(detail) {

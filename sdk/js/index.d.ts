@@ -166,7 +166,16 @@ export interface Question {
   /** As in {@link Request}. */
   generatedKey?: string;
   /** As in {@link Request}. */
+  token?: TokenSource;
+  /** As in {@link Request}. */
   signal?: AbortSignal;
+}
+
+/** Where one-time tokens come from: `oncegate/tokens`. What its members do is between it and the SDK. */
+export interface TokenSource {
+  prepare(request: object, phase: string, key: string, sends: number): Promise<unknown>;
+  take(request: object, key: string, sends: number): Promise<string>;
+  hear(request: object, sent: { key: string; sends: number }, problem: Problem | undefined): void;
 }
 
 export interface Request {
@@ -203,6 +212,8 @@ export interface Request {
    * look-ups and cancellations.
    */
   generatedKey?: string;
+  /** For a route that takes one-time tokens and nothing else: `tokens(client)` of `oncegate/tokens`. */
+  token?: TokenSource;
   /**
    * Gives up waiting: the result is `unknown`, because what was sent may still be executed. Of calls
    * that share a promise, the first one's signal counts.
@@ -309,6 +320,7 @@ export interface Unknown extends Common {
    * - `not_understood`: an answer that is not the gate's, and neither success nor "try again".
    * - `open`: the gate was asked (`lookup`), and the operation is under way or was never seen.
    * - `sends_used_up`: `maxAttempts` was reached.
+   * - `token_missing`: no one-time token could be had (`error` says why), and this call has sent nothing.
    */
   reason:
     | "aborted"
@@ -318,7 +330,8 @@ export interface Unknown extends Common {
     | "not_retryable"
     | "not_understood"
     | "open"
-    | "sends_used_up";
+    | "sends_used_up"
+    | "token_missing";
   /** The last answer, if there was one. */
   response: Response | null;
   /** What `fetch` threw last, if the last call had no answer. */

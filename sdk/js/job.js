@@ -28,8 +28,13 @@ export function toQuestion(request, settings, wish) {
   return { ...takeQuestion(request, settings, wish, takeTarget(request, {}).url, takeHeaders(request.headers)), parts: [], load() {} };
 }
 
-/** What `fetch` takes for an act of a job. */
-export function toCall(job, act, key) {
+/** What `fetch` takes for an act of a job: under its key, or, later, under the token that stands for it. */
+export function toCall(job, { act, key, sends }) {
+  if (!job.token) return underKey(job, act, key);
+  return job.token.take(job, key, act === "send" ? sends - 1 : sends).then((token) => underKey(job, act, token));
+}
+
+function underKey(job, act, key) {
   const { headers, credentials } = job;
   if (act === "send") {
     headers.set("idempotency-key", key);
@@ -44,11 +49,11 @@ export function toCall(job, act, key) {
   return [url.href, { method: act === "cancel" ? "POST" : "GET", headers: asking, credentials, cache: "no-store" }];
 }
 
-function takeQuestion({ intent, route, generatedKey, credentials, signal }, settings, wish, url, headers) {
+function takeQuestion({ intent, route, generatedKey, token, credentials, signal }, settings, wish, url, headers) {
   if (intent !== undefined && (typeof intent !== "string" || intent === "")) {
     throw new OncegateError("intent_invalid", "intent must be a string that names what the customer wants, such as a cart's number");
   }
-  return { ...settings, wish, intent, url, origin: new URL(url).origin, headers, route, generatedKey, credentials, signal };
+  return { ...settings, wish, intent, url, origin: new URL(url).origin, headers, route, generatedKey, token, credentials, signal };
 }
 
 function takeHeaders(given) {

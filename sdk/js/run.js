@@ -52,7 +52,10 @@ export class Run {
     await job.load();
     const digest = job.parts.length > 0 ? engine().digest(job.secret, await bytesOfParts(job.parts)) : "";
     const { phase, key, sends } = engine().current(job.secret, job.intent ?? "", this.#stored());
+    // A token is there before anything is recorded.
+    const error = await job.token?.prepare(job, phase, key, sends);
     if (job.signal?.aborted) return { key, sends, outcome: "unknown", reason: "aborted" };
+    if (error) return { key, sends, outcome: "unknown", reason: "token_missing", error };
     if (phase === "open" && job.wish === "submit") this.#emit("resumed", { key, sends });
     this.#begun = true;
     this.#wanted = undefined;
@@ -109,7 +112,7 @@ export class Run {
     this.#emit(step.act, step);
     const isSend = step.act === "send";
     // A page gets its answer unread; what a look-up or a cancellation says is for us.
-    const { answer, abort } = begin(...toCall(this.#job, step.act, step.key), isSend ? "application/problem+json" : "application/");
+    const { answer, abort } = begin(toCall(this.#job, step), isSend ? "application/problem+json" : "application/");
     const said = await this.#first(step.timeoutMs, "timeout", answer, ["aborted", "cancel", "failed"]);
     if (said.event === "answered") return isSend ? this.#hear(step, said) : this.#learn(step, said);
     abort();
@@ -147,6 +150,7 @@ export class Run {
     this.#last = { problem, response };
     const replayed = status === undefined ? undefined : status === "replayed";
     this.#emit("answer", step, { to: "send", status: http, idempotencyStatus: status, replayed });
+    this.#job.token?.hear(this.#job, step, problem);
     this.#prove(said);
     return said;
   }

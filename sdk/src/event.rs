@@ -61,7 +61,12 @@ fn lifetime_ms(said: &JsValue) -> Option<u64> {
 
 fn hints(problem: &JsValue) -> Problem {
     Problem {
-        key_reused: get_text(problem, "code").is_some_and(|code| code == "key_reused"),
+        // Of a token that has expired unused, too, nothing was taken up: the next key is this payload's.
+        key_reused: match get_text(problem, "code").as_deref() {
+            Some("key_reused") => true,
+            Some("token_expired") => get_flag(problem, "safe_new_key"),
+            _ => false,
+        },
         state: get_text(problem, "state").and_then(|state| Outcome::parse(&state)),
         safe_new_key: get_flag(problem, "safe_new_key"),
         retryable: get(problem, "retryable").as_bool(),

@@ -78,9 +78,9 @@ const FORM = '<form id="order" method="post" action="/orders"><input name="mug" 
 
 for (const [lang, suffix] of [["en", ""], ["zh", ".zh-CN"]]) {
   describe(`docs/sdk/guide${suffix}.md`, () => {
-    const [submit, bind, html, listener, fetch, ...more] = blocks(`docs/sdk/guide${suffix}.md`);
+    const [submit, bind, html, listener, tokens, fetch, ...more] = blocks(`docs/sdk/guide${suffix}.md`);
 
-    test("five blocks, and each is run here", () => assert.deepEqual(more, []));
+    test("six blocks, and each is run here", () => assert.deepEqual(more, []));
 
     test("submit: an outcome, once", async () => {
       await run(submit.text, { then: "window.told = [result.outcome, typeof messages(result, 'en').title];" });
@@ -109,6 +109,12 @@ for (const [lang, suffix] of [["en", ""], ["zh", ".zh-CN"]]) {
       await clicks(page, "button");
       await page.waitForFunction(() => window.shown === "done");
       await once();
+    });
+
+    test("one-time tokens", async () => {
+      await run(tokens.text, { then: "window.told = result.outcome;" });
+      assert.equal(await page.evaluate("told"), "done");
+      assert.deepEqual([shop.orders.size, shop.keys()], [1, [shop.tokens[0]]]);
     });
 
     test("fetch", async () => {

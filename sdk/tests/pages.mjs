@@ -49,10 +49,11 @@ const document = (body) =>
  * markup and `page` its script; the package's files lie under /oncegate/.
  */
 export async function startShop() {
-  const shop = { arrivals: [], orders: new Map(), script: [], body: "", page: "", policy: "", answer: json };
+  const shop = { arrivals: [], tokens: [], orders: new Map(), script: [], body: "", page: "", policy: "", answer: json };
   const server = http.createServer(async (request, response) => {
     request.body = Buffer.concat(await request.toArray());
     const { pathname } = new URL(request.url, "http://shop");
+    if (pathname === "/.oncegate/v1/tokens") return issue(shop, response);
     if (["POST", "PUT"].includes(request.method)) return order(shop, request, response);
     if (pathname === "/page.js") return response.setHeader("content-type", "text/javascript").end(shop.page);
     if (pathname.startsWith("/oncegate/")) return response.setHeader("content-type", "text/javascript").end(await readFile(`${ROOT}dist/${basename(pathname)}`));
@@ -65,7 +66,7 @@ export async function startShop() {
   await once(server, "listening");
   return Object.assign(shop, {
     url: `http://127.0.0.1:${server.address().port}`,
-    clear: () => Object.assign(shop, { arrivals: [], orders: new Map(), script: [], policy: "", answer: json }),
+    clear: () => Object.assign(shop, { arrivals: [], tokens: [], orders: new Map(), script: [], policy: "", answer: json }),
     keys: () => [...new Set(shop.arrivals.map(({ key }) => key))],
     async stop() {
       server.closeAllConnections();
@@ -87,6 +88,12 @@ function order(shop, request, response) {
   };
   const next = shop.script.shift();
   return next ? next(request, response, answer) : answer();
+}
+
+/** A token that nobody has. */
+function issue({ tokens }, response) {
+  tokens.push(`t1.s1.${tokens.length}.tag`);
+  return response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ token: tokens.at(-1), expires_in_ms: 300_000 }));
 }
 
 /** What the gate knows of a key. */

@@ -11,6 +11,7 @@ import { bindForm } from "oncegate/form";
 import { oncegateOptions } from "oncegate/ky";
 import { OncegatePanel } from "oncegate/panel";
 import { useOncegate as useReact } from "oncegate/react";
+import { TokenError, tokens } from "oncegate/tokens";
 import { oncegate as action, useOncegate as useSvelte } from "oncegate/svelte";
 import { useOncegate as useVue } from "oncegate/vue";
 import { ref } from "vue";
@@ -25,6 +26,16 @@ form.addEventListener("oncegate:result", (event) => {
 form.addEventListener("oncegate:progress", ({ detail }) => detail.send satisfies number);
 // @ts-expect-error the option is called messages
 bindForm(form, { message: true });
+
+bindForm(form, { token: { route: "orders" } })();
+bindForm(form, { token: true })();
+const stop: () => void = tokens(client).ahead({ intent: "cart-1", url: "/orders", route: "orders" });
+
+export async function orderWithToken(): Promise<number | undefined> {
+  const result = await client.submit({ intent: "cart-1", url: "/orders", token: tokens(client) });
+  stop();
+  return result.outcome === "unknown" && result.reason === "token_missing" && result.error instanceof TokenError ? result.error.status : undefined;
+}
 
 export async function order(): Promise<number> {
   try {
