@@ -28,6 +28,7 @@ async function read(response, media) {
     status: text("idempotency-status"),
     lifetime: text("idempotency-key-lifetime"),
     operation: text("oncegate-operation"),
+    keyKind: text("oncegate-key-kind"),
     retryAfter: text("retry-after"),
     date: text("date"),
     problem,

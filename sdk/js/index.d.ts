@@ -209,7 +209,7 @@ export interface Request {
   route?: string;
   /**
    * The value of which the gate makes the key, if the route generates its keys (an order number): for
-   * look-ups and cancellations.
+   * look-ups and cancellations. Without it, both end as `unknown` on such a route.
    */
   generatedKey?: string;
   /** For a route that takes one-time tokens and nothing else: `tokens(client)` of `oncegate/tokens`. */

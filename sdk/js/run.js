@@ -70,6 +70,7 @@ export class Run {
     const { flow } = step;
     while (step.act !== "finish") {
       const said = step.act === "wait" ? await this.#wait(step) : await this.#call(step);
+      said.unnamed = this.#isUnnamed(said);
       step = this.#keep(engine().next(flow, this.#moment(said)));
     }
     return { ...this.#last, ...step, operation: this.#met.key === step.key ? this.#met.operation : undefined };
@@ -163,11 +164,16 @@ export class Run {
     const { problem, http, operation } = said;
     const foreign = this.#met.key === step.key && this.#met.operation !== operation;
     this.#last.error = undefined;
-    this.#last.state = foreign ? undefined : problem?.state;
+    this.#last.state = foreign || this.#isUnnamed(said) ? undefined : problem?.state;
     if (this.#job.wish !== "submit" && problem?.code) this.#last.problem = problem;
     this.#emit("answer", step, { to: step.act, status: http, state: this.#last.state });
     this.#prove(said);
     return { ...said, foreign };
+  }
+
+  /** The route makes its keys itself, and the page did not say of what. */
+  #isUnnamed({ keyKind }) {
+    return keyKind === "generated" && this.#job.generatedKey === undefined;
   }
 
   #prove({ status, lifetime, problem }) {

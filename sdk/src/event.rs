@@ -33,6 +33,7 @@ fn answered(said: &JsValue) -> (Event, Option<u64>) {
         status,
         retry_after_ms: get_number(&problem, "retry_after_ms").or_else(|| retry_after(said)),
         gate: status.is_some() || lifetime_ms.is_some() || is_gates_own,
+        unnamed: get_flag(said, "unnamed"),
         problem: match get_flag(said, "foreign") {
             true => Problem::default(),
             false => hints(&problem),

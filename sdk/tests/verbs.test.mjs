@@ -152,6 +152,19 @@ test("questions name the route, the value that the gate makes its key of, and wh
   assert.deepEqual([sent[1].url, sent[1].key], ["https://shop.example/.oncegate/v1/operations/cancel?route=orders", "4711"]);
 });
 
+test("t4 on a route that makes its keys itself, nothing is cancelled that nobody uses, unless the page says of what they are made", async () => {
+  const kind = { "oncegate-key-kind": "generated" };
+  const refusing = problem(503, "not_executed", { retryable: false, safe_new_key: false }, kind);
+  const cancelled = gate("cancelled", { body: '{"state":"cancelled","safe_new_key":true}', headers: kind });
+  const ended = { unnamed: ["unknown", "not_retryable", 1], named: ["failed", "cancelled", 2] };
+  for (const [name, generatedKey] of [["unnamed", undefined], ["named", "order-1"]]) {
+    const sent = network(refusing, cancelled);
+    const { client } = await page(memoryStorage());
+    const { outcome, reason } = await client.submit({ ...ORDER, generatedKey });
+    assert.deepEqual([outcome, reason, sent.length], ended[name], name);
+  }
+});
+
 test("t4 where nothing is executed and nothing more is sent, it is cancelled before it is called failed", async () => {
   const released = problem(503, "not_executed", { code: "origin_unreachable", safe_new_key: false, retryable: true });
   const sent = network(released, seen("cancelled", true), gate("executed"));

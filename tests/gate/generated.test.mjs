@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
 
+import { createOncegate } from "../../sdk/dist/index.js";
 import { declined, order, send, startStack } from "../support/stack.mjs";
 
 let stack;
@@ -79,4 +80,17 @@ test("k2 a look-up and a cancellation name the value", async () => {
   const headers = { "idempotency-key": `"${email}"` };
   const seen = await (await fetch(`${stack.gate}/.oncegate/v1/operations`, { headers })).json();
   assert.equal(seen.state, "executed");
+});
+
+test("t4 to the SDK, a key of its own that the gate has cancelled is not the order: failed is said of the order's own key alone", async () => {
+  const client = createOncegate({ storage: null, quietMs: 0, maxAttempts: 1 });
+  const request = { intent: "order-1", url: `${stack.gate}/orders`, headers: { "content-type": "application/json" }, body: order({ email }) };
+  await stack.faults("unavailable");
+  const ending = async (running) => (({ outcome, reason }) => [outcome, reason])(await running);
+  assert.deepEqual(await ending(client.submit(request)), ["unknown", "sends_used_up"]);
+  assert.deepEqual(await ending(client.cancel(request)), ["unknown", "not_understood"]);
+  assert.deepEqual(await ending(client.lookup(request)), ["unknown", "not_understood"]);
+  assert.deepEqual(await ending(client.cancel({ ...request, generatedKey: email })), ["failed", "cancelled"]);
+  assert.deepEqual(await ending(client.submit(request)), ["failed", "cancelled"]);
+  assert.deepEqual(stack.rows(), { orders: 0, payments: 0 });
 });

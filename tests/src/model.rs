@@ -151,6 +151,8 @@ impl Response {
             status: self.status,
             retry_after_ms,
             gate: self.status.is_some() || !matches!(self.body, Body::Text(_)),
+            // A customer here knows his order number.
+            unnamed: false,
             problem,
         }
     }

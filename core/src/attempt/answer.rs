@@ -24,6 +24,9 @@ pub struct Answer {
     pub retry_after_ms: Option<u64>,
     /// Whether a gate made it or passed it on: then no key is executed twice here.
     pub gate: bool,
+    /// Whether the route makes its keys itself, and this client does not know the one of its
+    /// operation: then nobody uses the key that it would look up or cancel.
+    pub unnamed: bool,
     /// The gate's problem, if the body is one; for a look-up or a cancellation, what it says of the
     /// operation.
     pub problem: Problem,
@@ -71,9 +74,11 @@ impl Answer {
         }
     }
 
-    /// The gate says that nothing is executed so far, and the operation will not go on by itself.
+    /// The gate says that nothing is executed so far, and the operation will not go on by itself: it
+    /// can be cancelled.
     pub(super) fn says_nothing_happened(&self) -> bool {
         match self.status {
+            _ if self.unnamed => false,
             Some(status) => status == Status::NotExecuted && !self.problem.key_reused,
             None => self.gate && self.problem.retryable == Some(false),
         }
@@ -125,7 +130,7 @@ impl Answer {
     /// What an answer to a cancellation means. The gate says *executed* only where it was too late.
     fn on_cancel(&self, purpose: Purpose) -> Verdict {
         let closed = self.closed().filter(|_| self.is_report());
-        let again = matches!(self.http_status, 408 | 409 | 425 | 429 | 500..=599);
+        let again = !self.unnamed && matches!(self.http_status, 408 | 409 | 425 | 429 | 500..=599);
         match (closed, purpose) {
             (Some(closed), _) => closed.verdict(purpose),
             (None, Purpose::Last(why)) => Verdict::GiveUp(why),
@@ -149,6 +154,7 @@ impl Answer {
             }
             // Another of its attempts is open, or the key can leave this state: not for us to end.
             (Some(Outcome::Refused | Outcome::Cancelled), _) => Verdict::Again(Call::Send),
+            _ if self.unnamed => Verdict::Again(Call::Send),
             (_, Some(Status::InProgress | Status::NotExecuted | Status::Unknown)) => {
                 Verdict::Now(Call::Cancel(Purpose::Settle))
             }
@@ -156,9 +162,9 @@ impl Answer {
         }
     }
 
-    /// The gate's own report on the operation.
+    /// The gate's own report on this operation.
     fn is_report(&self) -> bool {
-        self.http_status == 200 && !self.redirected && self.gate
+        self.http_status == 200 && !self.redirected && self.gate && !self.unnamed
     }
 
     /// The operation that has the key, if it can change no more.

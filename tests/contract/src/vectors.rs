@@ -148,6 +148,7 @@ fn read(given: &Value) -> Answer {
     Answer {
         http_status: u16::try_from(number(given, "http")).expect("a status"),
         redirected: given["redirected"] == true,
+        unnamed: given["unnamed"] == true,
         status,
         retry_after_ms: None,
         gate: status.is_some() || lifetime_ms(given).is_some() || is_gates_own,

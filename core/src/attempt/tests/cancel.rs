@@ -236,3 +236,50 @@ fn the_end_of_a_wait_is_no_answer_to_a_cancellation() {
         "the end of a wait was reported to an attempt that is cancelling; report what came of the cancellation first"
     );
 }
+
+/// What a gate says on a route that makes its keys itself, to a client that does not know them.
+fn unnamed(answer: Answer) -> Event {
+    Event::Answered(Answer {
+        unnamed: true,
+        gate: true,
+        ..answer
+    })
+}
+
+#[test]
+fn t4_a_key_that_nobody_uses_is_not_cancelled() {
+    let nothing_happened = Answer {
+        problem: Problem {
+            retryable: Some(false),
+            ..Problem::default()
+        },
+        ..status(Status::NotExecuted)
+    };
+    let end = End::Unknown(Why::NotRetryable);
+    assert_eq!(after(Event::Answered(nothing_happened)), CANCEL);
+    assert_eq!(after(unnamed(nothing_happened)), Action::Finish(end));
+    assert!(is_wait(after(unnamed(key_reused(
+        Some(Outcome::Unknown),
+        false
+    )))));
+}
+
+#[test]
+fn t4_that_a_key_which_nobody_uses_is_cancelled_does_not_mean_failed() {
+    let cancelled = Answer {
+        problem: Problem {
+            state: Some(Outcome::Cancelled),
+            safe_new_key: true,
+            ..Problem::default()
+        },
+        ..bare(200)
+    };
+    for aim in [Aim::Cancel, Aim::LookUp] {
+        let (attempt, _) = Attempt::start(0, CONFIG, aim, true, 1);
+        let (_, action) = attempt.handle(1_000, unnamed(cancelled)).unwrap();
+        let end = End::Unknown(Why::NotUnderstood);
+        assert_eq!(action, Action::Finish(end), "{aim:?}");
+    }
+    let waiting = cancelling().handle(2_000, unnamed(cancelled)).unwrap();
+    assert!(matches!(wait_over(waiting), Action::Send { .. }));
+}
