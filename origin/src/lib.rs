@@ -1,6 +1,38 @@
 //! The origin tier of Oncegate: a ledger that makes an effect happen once per key, and the
 //! reference shop that uses it.
 //!
+//! # Once
+//!
+//! ```
+//! use oncegate_origin::ledger::{Answer, Call, Effect, Ledger, Verdict};
+//! # use sqlx::{Sqlite, SqliteConnection, SqlitePool};
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::TempDir::new()?;
+//! # let url = format!("sqlite:{}?mode=rwc", folder.path().join("shop.sqlite").display());
+//! # let pool = SqlitePool::connect(&url).await?;
+//! # sqlx::query("CREATE TABLE payments (order_no TEXT, cents INTEGER)").execute(&pool).await?;
+//! # oncegate_origin::sql::Database::from(pool.clone()).migrate().await?;
+//! let ledger = Ledger::new(pool); // the service's own
+//! let call = Call::of("order-7", b"500 cents")?;
+//! # for _ in 0..2 {
+//! let verdict = ledger.once(&call, async |transaction: &mut SqliteConnection| {
+//!     let pay = sqlx::query("INSERT INTO payments (order_no, cents) VALUES ('order-7', 500)");
+//!     pay.execute(&mut *transaction).await?;
+//!     Ok(Effect::Executed(Answer::json(201, &"paid")?))
+//! });
+//! assert_eq!(verdict.await?, Verdict::Executed(Answer::json(201, &"paid")?)); // now and ever after
+//! # }
+//! # let other = Call::of("order-7", b"900 cents")?;
+//! # let never = async |_: &mut SqliteConnection| unreachable!();
+//! # assert!(matches!(ledger.once(&other, never).await?, Verdict::OtherFingerprint(_)));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Behind the gate, [`gate`] makes the call, and an axum service needs five lines. Connections and errors are those of sqlx 0.9,
+//! routers those of axum 0.8.
+//!
 //! # Map
 //!
 //! | module | does |

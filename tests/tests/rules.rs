@@ -220,6 +220,56 @@ fn every_complaint_has_tests_that_there_are_in_both_languages() {
     }
 }
 
+/// The rows of the table below `## Which test shows it`, in either language: a scenario, and its tests.
+fn shown(page: &str) -> Vec<(String, Vec<String>)> {
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| "));
+    let cells = rows.filter_map(|line| line.trim_end_matches(" |").split_once(" | "));
+    let shown = cells.map(|(scenario, cell)| {
+        let names = names(cell).into_iter().map(str::to_owned);
+        (scenario.to_owned(), names.collect())
+    });
+    shown.collect()
+}
+
+#[test]
+fn every_scenario_and_every_pitfall_names_tests_that_there_are() {
+    let tests = tests();
+    let tables = [
+        ("docs/protection.md", "## Which test shows it"),
+        ("docs/zh/protection.md", "## 由哪个测试证明"),
+    ]
+    .map(|(path, heading)| {
+        let page = fs::read_to_string(root().join(path)).expect("it is in the repository");
+        let after = page.split(heading).nth(1).expect(heading);
+        shown(after.split("\n## ").next().unwrap_or_default())
+            .into_iter()
+            .filter(|(_, names)| !names.is_empty())
+            .collect::<Vec<_>>()
+    });
+    let named: Vec<_> = tables[0].iter().flat_map(|(_, names)| names).collect();
+    for name in &named {
+        assert!(tests.contains(*name), "there is no test {name:?}");
+    }
+    for pitfall in tests.iter().filter(|name| name.starts_with("pitfall_")) {
+        assert!(
+            named.contains(&pitfall),
+            "docs/protection.md lacks {pitfall}"
+        );
+    }
+    assert!(tables[0].len() >= 24, "{:?}", tables[0]);
+    let tests_of = |table: &[(String, Vec<String>)]| {
+        table
+            .iter()
+            .map(|(_, names)| names.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        tests_of(&tables[0]),
+        tests_of(&tables[1]),
+        "the two languages differ"
+    );
+}
+
 #[test]
 fn every_planted_bug_is_caught_by_a_test() {
     let read = |path: &str| fs::read_to_string(root().join(path)).expect("it is in the repository");

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-use oncegate_core::fingerprint::Fingerprint;
-use oncegate_core::key::{Key, KeyKind};
+use oncegate_core::fingerprint::{Fingerprint, Parts, body_sha256};
+use oncegate_core::key::{Key, KeyError, KeyKind};
 use oncegate_core::ledger::{Recorded, Row, State};
 use serde::Serialize;
 
@@ -24,6 +24,28 @@ pub struct Call {
     pub fingerprint: Fingerprint,
     /// Who made the key.
     pub kind: KeyKind,
+}
+
+impl Call {
+    /// An operation that no gate has named: a key of the caller's own, and the bytes of what is asked for, such as an
+    /// order's number and its amount. The same key with other bytes is refused.
+    ///
+    /// # Errors
+    ///
+    /// The key has more than 255 characters, or others than a key may have.
+    pub fn of(key: &str, asked_for: &[u8]) -> Result<Self, KeyError> {
+        Ok(Self {
+            key: Key::parse(key)?,
+            fingerprint: Fingerprint::of(&Parts {
+                method: "",
+                path_and_query: "",
+                content_type: "",
+                content_encoding: "",
+                body_sha256: body_sha256(asked_for),
+            }),
+            kind: KeyKind::Client,
+        })
+    }
 }
 
 /// An answer as it is stored: a replay gives these bytes again.

@@ -24,3 +24,4 @@ mod scenarios;
 mod shop;
 mod signature;
 mod storm;
+mod unfinished;

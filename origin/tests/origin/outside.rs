@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use oncegate_core::key::KeyKind;
 use oncegate_core::ledger::State;
-use oncegate_origin::ledger::outside::{BoxError, Known, MAX_MEMO, ProviderKey, Times};
+use oncegate_origin::ledger::outside::{BoxError, Known, ProviderKey, Times};
 use oncegate_origin::ledger::{Call, Effect, Failure, Ledger, Verdict};
 use oncegate_origin::sql::Dialect;
 use tokio::sync::Notify;
@@ -15,11 +15,11 @@ use crate::fixture::{Fixture, answer, call, executed, never, on_database, take};
 
 /// What a provider answers.
 #[derive(Clone)]
-struct Charge(String);
+pub(crate) struct Charge(pub(crate) String);
 
 /// A provider that does what it is asked for under one name once, and may keep its answer to itself.
 #[derive(Clone, Default)]
-struct Provider(Arc<Books>);
+pub(crate) struct Provider(Arc<Books>);
 
 #[derive(Default)]
 struct Books {
@@ -56,19 +56,19 @@ impl Provider {
         Ok(charge)
     }
 
-    fn charges(&self) -> usize {
+    pub(crate) fn charges(&self) -> usize {
         self.0.charges.lock().unwrap().len()
     }
 
-    fn calls(&self) -> u32 {
+    pub(crate) fn calls(&self) -> u32 {
         *self.0.calls.lock().unwrap()
     }
 }
 
-const MEMO: &[u8] = b"4242";
+pub(crate) const MEMO: &[u8] = b"4242";
 
 /// Pays through a provider that answers, and takes the mug.
-async fn pay<DB: Dialect>(
+pub(crate) async fn pay<DB: Dialect>(
     ledger: Ledger<DB>,
     provider: Provider,
     call: Call,
@@ -77,7 +77,7 @@ async fn pay<DB: Dialect>(
     ledger.outside(&call, MEMO, charge, record::<DB>).await
 }
 
-async fn pay_and_lose_the_answer<DB: Dialect>(
+pub(crate) async fn pay_and_lose_the_answer<DB: Dialect>(
     ledger: &Ledger<DB>,
     provider: &Provider,
     call: &Call,
@@ -87,7 +87,7 @@ async fn pay_and_lose_the_answer<DB: Dialect>(
     ledger.outside(call, MEMO, charge, record::<DB>).await
 }
 
-async fn record<DB: Dialect>(
+pub(crate) async fn record<DB: Dialect>(
     connection: &mut DB::Connection,
     charge: &Charge,
 ) -> Result<Effect, Failure> {
@@ -102,7 +102,7 @@ fn impatient<DB: Dialect>(fixture: &Fixture<DB>) -> Ledger<DB> {
     })
 }
 
-fn unknown(ended: Result<Verdict, Failure>) {
+pub(crate) fn unknown(ended: Result<Verdict, Failure>) {
     assert!(matches!(ended, Err(Failure::Unknown(_))), "{ended:?}");
 }
 
@@ -187,39 +187,6 @@ async fn l7_after_a_crash_between_call_and_result_there_is_one_charge() {
         assert_eq!(verdict.unwrap(), Verdict::Executed(answer("charge 1")));
         assert_eq!((provider.charges(), provider.calls()), (1, 2));
         assert_eq!(fixture.effects().await, 1);
-    });
-}
-
-#[tokio::test]
-async fn l7_a_recovery_finds_what_was_begun_and_finishes_it() {
-    on_database!(|fixture| {
-        let provider = Provider::default();
-        let call = call("\"order 7\"", 'a', KeyKind::Client);
-        unknown(pay_and_lose_the_answer(&fixture.ledger, &provider, &call).await);
-        let unfinished = fixture.ledger.unfinished(None, 10).await.unwrap();
-        assert_eq!(unfinished.len(), 1);
-        assert_eq!(unfinished[0].memo, MEMO);
-        let found = unfinished[0].call.clone();
-        assert_eq!(
-            (found.key.as_str(), found.fingerprint),
-            ("order 7", call.fingerprint)
-        );
-        pay(fixture.ledger.clone(), provider.clone(), found)
-            .await
-            .unwrap();
-        assert!(
-            fixture
-                .ledger
-                .unfinished(None, 10)
-                .await
-                .unwrap()
-                .is_empty()
-        );
-        assert_eq!(
-            fixture.replay(&call).await,
-            Verdict::Executed(answer("charge 1"))
-        );
-        assert_eq!((provider.charges(), fixture.effects().await), (1, 1));
     });
 }
 
@@ -363,51 +330,5 @@ async fn l7_a_provider_that_is_asked_and_knows_the_call_settles_it() {
             .await;
         assert_eq!(ended.unwrap(), Verdict::Executed(answer("charge 1")));
         assert_eq!((provider.calls(), fixture.effects().await), (1, 1));
-    });
-}
-
-/// Nobody can tell what became of the first one, however often it is looked into.
-#[tokio::test]
-async fn l7_what_cannot_be_told_keeps_no_other_from_its_turn() {
-    on_database!(|fixture| {
-        let provider = Provider::default();
-        for key in ["a", "b", "c"] {
-            let call = call(key, 'a', KeyKind::Client);
-            unknown(pay_and_lose_the_answer(&fixture.ledger, &provider, &call).await);
-        }
-        // The next look is in a later millisecond.
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        let first = fixture.ledger.unfinished(None, 1).await.unwrap().remove(0);
-        let lost = async |_| Err::<Known<Charge>, BoxError>("the provider is not there".into());
-        let asked = fixture.ledger.ask_outside(&first.call, lost, record::<DB>);
-        unknown(asked.await);
-        let mut seen = Vec::new();
-        let mut last = None;
-        while let Some(next) = fixture
-            .ledger
-            .unfinished(last.as_ref(), 1)
-            .await
-            .unwrap()
-            .pop()
-        {
-            seen.push(next.call.key.as_str().to_owned());
-            last = Some(next);
-        }
-        assert_eq!(seen.len(), 3, "every page goes on where the last one ended");
-        assert_eq!(seen[2], first.call.key.as_str());
-    });
-}
-
-/// What is longer than its column is not begun: a database would refuse it, or cut it.
-#[tokio::test]
-async fn l7_a_memo_that_cannot_be_stored_begins_nothing() {
-    on_database!(|fixture| {
-        let call = call("k", 'a', KeyKind::Client);
-        let memo = vec![0; MAX_MEMO + 1];
-        let never = async |_| -> Result<Charge, BoxError> { panic!("the provider was called") };
-        let ended = fixture.ledger.outside(&call, &memo, never, record::<DB>);
-        let ended = ended.await;
-        assert!(matches!(ended, Err(Failure::NotExecuted(_))), "{ended:?}");
-        assert_eq!(fixture.rows().await, 0);
     });
 }
