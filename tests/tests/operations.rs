@@ -310,13 +310,13 @@ fn i4_only_a_dispatch_changes_the_record_on_arrival() {
 }
 
 #[test]
-fn i5_a_record_without_proof_is_kept_for_ever() {
+fn i5_a_record_without_proof_or_in_dispute_is_kept_for_ever() {
     always(|sequence, _, _| {
         let Some(record) = &sequence.record else {
             return;
         };
-        let state = record.view(sequence.now_ms).state;
-        if matches!(state, State::Dispatched | State::Unknown) {
+        let view = record.view(sequence.now_ms);
+        if view.disputed || matches!(view.state, State::Dispatched | State::Unknown) {
             assert!(!record.is_expired(u64::MAX));
             assert_eq!(record.keep_until_ms(), None);
         }

@@ -61,7 +61,8 @@ impl Operation {
     fn confirm(&mut self, now_ms: u64) {
         if self.is_disputed() {
             self.disputed_ms = None;
-            self.state = State::Executed;
+            // Nobody has believed the record meanwhile: its time begins now.
+            self.close(now_ms, State::Executed);
             self.answer = AnswerMark::Missing;
         } else {
             self.doubt(now_ms, Outcome::Executed);

@@ -128,17 +128,19 @@ impl Operation {
         }
     }
 
-    /// Whether the record counts as absent: settled, and its key ttl is over (I5, T2).
+    /// Whether the record counts as absent: settled beyond doubt, and its key ttl is over (I5, T2).
     pub fn is_expired(&self, now_ms: u64) -> bool {
         let now_ms = self.now(now_ms);
         self.keep_until_ms()
             .is_some_and(|until_ms| now_ms >= until_ms)
     }
 
-    /// Until when the record must be kept; `None` for one that must be kept until it settles.
+    /// Until when the record must be kept; `None` for one that must be kept until it settles, or until a
+    /// person has ended its dispute.
     pub fn keep_until_ms(&self) -> Option<u64> {
         let until_ms = self.settled_ms.saturating_add(self.terms.key_ttl_ms);
-        self.is_settled().then_some(until_ms)
+        let ends = self.is_settled() && !self.is_disputed();
+        ends.then_some(until_ms)
     }
 
     /// Whether every attempt is settled. A record that is not must never be dropped (I5).

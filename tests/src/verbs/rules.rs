@@ -102,11 +102,11 @@ pub fn told_twice(change: &Change<'_>) {
     }
 }
 
-/// I5: a record with an attempt that is not settled is kept without end, and survives storage.
+/// I5: a record with an attempt that is not settled, or one that is disputed, is kept without end, and survives storage.
 pub fn kept(change: &Change<'_>) {
     if let Some(record) = &change.after.record {
         let view = record.view(change.after.now_ms);
-        if matches!(view.state, State::Dispatched | State::Unknown) {
+        if view.disputed || matches!(view.state, State::Dispatched | State::Unknown) {
             assert_eq!(record.keep_until_ms(), None);
             assert!(!record.is_expired(u64::MAX));
         }

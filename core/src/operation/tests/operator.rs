@@ -141,6 +141,23 @@ fn i3_a_dispute_ends_when_a_person_confirms_the_proof() {
 }
 
 #[test]
+fn i3_a_dispute_does_not_expire_and_its_record_lives_one_key_ttl_from_the_end_of_it() {
+    let mut story = disputed();
+    let ttl_ms = story.0.terms.key_ttl_ms;
+    let late_ms = 100 * ttl_ms;
+    assert_eq!(story.0.keep_until_ms(), None);
+    assert!(!story.0.is_expired(late_ms));
+    assert!(story.0.trouble(late_ms).is_some());
+    assert_eq!(
+        story.resolved(late_ms, Resolved::Executed),
+        Ok(State::Executed)
+    );
+    assert_eq!(story.0.keep_until_ms(), Some(late_ms + ttl_ms));
+    assert!(!story.0.is_expired(late_ms + ttl_ms - 1));
+    assert!(story.0.is_expired(late_ms + ttl_ms));
+}
+
+#[test]
 fn i3_proof_after_a_persons_word_is_not_dropped() {
     for outcome in [Resolved::Cancelled, Resolved::Refused] {
         let mut story = lost();
