@@ -22,7 +22,7 @@ mod sql;
 
 pub use self::attention::Attention;
 pub use self::database::{Database, Fault, Row, Value};
-pub use self::operations::{Found, Place};
+pub use self::operations::{Found, Open, Place};
 pub use self::row::{Answer, StoredRequest, Written};
 
 use std::cell::Cell;

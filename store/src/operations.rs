@@ -48,6 +48,16 @@ pub enum Place {
     Newer,
 }
 
+/// What [`Store::open_after`] has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "plain data of one look")]
+pub struct Open {
+    /// Operations that are not settled, or disputed.
+    pub open: Vec<Identity>,
+    /// The last one that was looked at, if there may be more.
+    pub last: Option<Identity>,
+}
+
 type Columns<D, const N: usize> = [Value<<D as Database>::Bytes>; N];
 
 impl<D: Database> Store<D> {
@@ -153,28 +163,29 @@ impl<D: Database> Store<D> {
         }
     }
 
-    /// At most `limit` operations that are not settled, from the one after `after`, whether or not their
-    /// records can be read. This reads the tables through: not for the path of a request.
-    pub fn open_after(
-        &self,
-        after: Option<&Identity>,
-        limit: u64,
-    ) -> Result<Vec<Identity>, D::Error> {
+    /// Looks at the next `limit` operations after `after`, whether or not their records can be read: what
+    /// it reads does not grow with the number of rows.
+    pub fn open_after(&self, after: Option<&Identity>, limit: u64) -> Result<Open, D::Error> {
         let after = after.map_or([0; 32], |operation| *operation.as_bytes());
         let values = vec![
             Value::Id(after),
             Value::Integer(FOREVER_MS),
             Value::Integer(limit),
         ];
-        let rows = self.database.run(sql::OPEN, values)?;
-        let mut open = Vec::with_capacity(rows.len());
-        for row in rows {
-            let [Value::Bytes(bytes)] = row.as_slice() else {
-                return Err(Fault::Row("open operation").into());
-            };
-            open.push(identity::<D>(bytes)?);
+        let mut found = Open::default();
+        for row in self.database.run(sql::OPEN, values)? {
+            match row.as_slice() {
+                [Value::Bytes(bytes), Value::Integer(0)] => {
+                    found.open.push(identity::<D>(bytes)?);
+                }
+                [Value::Bytes(bytes), Value::Integer(1)] => {
+                    found.last = Some(identity::<D>(bytes)?);
+                }
+                [Value::Null, Value::Integer(1)] => {}
+                _ => return Err(Fault::Row("open operation").into()),
+            }
         }
-        Ok(open)
+        Ok(found)
     }
 
     /// The first row, of `N` columns.

@@ -65,14 +65,18 @@ pub(crate) const REQUEST: &str = "SELECT request, request_body FROM operations W
          AND NOT EXISTS (SELECT 1 FROM operations WHERE id = ?1)
      LIMIT 1";
 
-/// Operations that are not settled, in the order of their identities. Reads every row after `?1` until
-/// it has enough.
-pub(crate) const OPEN: &str = "SELECT id FROM (
-         SELECT id FROM operations WHERE id > ?1 AND keep_until_ms = ?2
+/// Of the `?3` operations after `?1`, in the order of their identities: those that are not settled, and,
+/// marked, the last one, if there may be more. Both tables are read in that order, and no further.
+pub(crate) const OPEN: &str = "WITH looked (id, keep_until_ms) AS MATERIALIZED (
+         SELECT id, keep_until_ms FROM operations WHERE id > ?1
          UNION ALL
-         SELECT id FROM operations_earlier WHERE id > ?1 AND keep_until_ms = ?2
+         SELECT id, keep_until_ms FROM operations_earlier WHERE id > ?1
              AND NOT EXISTS (SELECT 1 FROM operations WHERE operations.id = operations_earlier.id)
-     ) ORDER BY id LIMIT ?3";
+         ORDER BY 1 LIMIT ?3
+     )
+     SELECT id, 0 FROM looked WHERE keep_until_ms = ?2
+     UNION ALL
+     SELECT CASE count(*) WHEN ?3 THEN max(id) END, 1 FROM looked";
 
 /// Puts an operation on the list, unless it is there.
 pub(crate) const NOTE: &str = "INSERT OR IGNORE INTO attention (id, due_ms, settle_ms, tries, told)

@@ -109,6 +109,31 @@ test("a record that cannot be read keeps none of the others from being found aft
   await until(() => look(key, "?route=revived"), ({ state }) => state === "executed");
 });
 
+test("a search for what was left open reads so many rows in a run, and comes to its end", async () => {
+  const key = newKey();
+  const cut = send(key, { hold: true }, REVIVED);
+  await until(() => effects(key), (count) => count === 1);
+  const died = await openShard(key, "/revived");
+  // More rows than one run looks at, all of them before the last one, which is open as the first one is.
+  await query(died, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+    INSERT INTO operations (id, record, keep_until_ms) SELECT CAST(printf('%032d', i) AS BLOB), record, 1 FROM n, (SELECT record FROM operations)`);
+  await query(died, "INSERT INTO operations (id, record, keep_until_ms) SELECT unhex(printf('%.64c', 'f')), record, keep_until_ms FROM operations ORDER BY keep_until_ms DESC LIMIT 1");
+  await abortAllDurableObjects();
+  await cut;
+  const shard = await openShard(key, "/revived");
+  onTestFinished(() => rest(shard));
+  const store = await watchStore(shard);
+  const last = () => query(shard, "SELECT 1 FROM attention WHERE id = unhex(printf('%.64c', 'f'))");
+  await runDurableObjectAlarm(shard);
+  expect(await last()).toEqual([]);
+  expect(store.rowsRead).toBeGreaterThan(10_000);
+  expect(store.rowsRead).toBeLessThan(45_000);
+  await runDurableObjectAlarm(shard);
+  expect(await last()).toHaveLength(1);
+  await release(key);
+  await until(() => look(key, "?route=revived"), ({ state }) => state === "executed");
+});
+
 test("what cannot be settled is told all the same", async () => {
   const key = newKey();
   const shard = await openShard(key, "/finished");

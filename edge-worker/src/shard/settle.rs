@@ -37,8 +37,9 @@ const LOOK_AGAIN_MS: u64 = 6 * 60 * 60 * 1_000;
 /// After a run that failed.
 const AFTER_FAULT_MS: u64 = 60_000;
 
-/// How many open operations are read at once when they are searched for.
-const PAGE: u64 = 500;
+/// How many operations one run looks at when it searches for open ones, and when it goes on.
+const MOST_LOOKED_AT: u64 = 10_000;
+const SEARCH_ON_MS: u64 = 1_000;
 
 /// Never, for a number that JavaScript keeps exactly.
 const NEVER_MS: u64 = (1 << 53) - 1;
@@ -46,13 +47,25 @@ const NEVER_MS: u64 = (1 << 53) - 1;
 /// What an instance knows of attempts that it must see to if they are lost.
 #[derive(Default)]
 pub(super) struct Finishing {
-    /// Whether those of earlier instances were searched for.
-    searched: Cell<bool>,
+    search: Cell<Search>,
     under_way: Cell<u32>,
     /// When the lease of the latest one ends.
     until_ms: Cell<u64>,
     /// When the Desk was told last: reports are in order, whatever the clock does.
     reported_ms: Cell<u64>,
+}
+
+/// How far those of earlier instances were searched for.
+#[derive(Clone, Copy)]
+enum Search {
+    After(Option<Identity>),
+    Done,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self::After(None)
+    }
 }
 
 /// What the Desk is to hear of an operation.
@@ -129,26 +142,23 @@ impl Inner {
         Ok(news)
     }
 
-    /// Finds what earlier instances have left open, once. Whoever died with an attempt under way could
-    /// put nothing on the list.
+    /// Finds what earlier instances have left open, once, and so many operations in a run. Whoever died
+    /// with an attempt under way could put nothing on the list.
     fn search(&self, now_ms: u64) -> Result<()> {
-        if self.finishing.searched.get() {
+        let Search::After(after) = self.finishing.search.get() else {
             return Ok(());
-        }
+        };
         let store = self.store(now_ms)?;
-        let mut after = None;
-        loop {
-            let page = store.open_after(after.as_ref(), PAGE)?;
-            for operation in &page {
-                store.note(operation, now_ms)?;
-            }
-            match page.last() {
-                Some(operation) if page.len() as u64 == PAGE => after = Some(*operation),
-                _ => break,
-            }
+        let found = store.open_after(after.as_ref(), MOST_LOOKED_AT)?;
+        for operation in &found.open {
+            store.note(operation, now_ms)?;
         }
-        self.finishing.searched.set(true);
-        Ok(())
+        let Some(last) = found.last else {
+            self.finishing.search.set(Search::Done);
+            return Ok(());
+        };
+        self.finishing.search.set(Search::After(Some(last)));
+        self.wake_at(now_ms, now_ms + SEARCH_ON_MS)
     }
 
     /// Sees to one operation, and says what the Desk has to hear.

@@ -42,7 +42,7 @@ macro_rules! for_each_case {
             the_list_keeps_what_was_tried_and_told,
             what_has_changed_meanwhile_stays_on_the_list,
             the_list_outlives_turns_and_objects,
-            what_is_open_is_listed_page_by_page,
+            what_is_open_is_found_by_looking_at_some_at_a_time,
         }
     };
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Operation, TroubleState};
-use oncegate_store::{Answer, Attention, Found, Place, StoredRequest, Written};
+use oncegate_store::{Answer, Attention, Found, Open, Place, StoredRequest, Written};
 
 use crate::shelf::{Machine, Shelf};
 
@@ -86,15 +86,22 @@ impl Shelf for Memory {
         Ok(row.and_then(|row| row.request.clone()))
     }
 
-    fn open_after(&self, after: Option<&Identity>, limit: u64) -> Result<Vec<Identity>, String> {
+    fn open_after(&self, after: Option<&Identity>, limit: u64) -> Result<Open, String> {
         let rows = self.0.borrow();
-        let open = rows.operations.iter().filter(|(id, row)| {
-            !row.record.is_settled() && after.is_none_or(|after| *id > after.as_bytes())
-        });
-        Ok(open
-            .map(|(id, _)| Identity::from_bytes(*id))
-            .take(limit as usize)
-            .collect())
+        let next = rows.operations.iter();
+        let next = next.filter(|(id, _)| after.is_none_or(|after| *id > after.as_bytes()));
+        let looked: Vec<_> = next.take(limit as usize).collect();
+        let open = looked
+            .iter()
+            .filter(|(_, row)| row.record.keep_until_ms().is_none());
+        let is_full = looked.len() as u64 == limit;
+        Ok(Open {
+            open: open.map(|(id, _)| Identity::from_bytes(**id)).collect(),
+            last: looked
+                .last()
+                .filter(|_| is_full)
+                .map(|(id, _)| Identity::from_bytes(**id)),
+        })
     }
 
     fn note(&self, operation: &Identity, due_ms: u64) -> Result<bool, String> {

@@ -4,7 +4,9 @@ use std::fmt::Debug;
 
 use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Operation, TroubleState};
-use oncegate_store::{Answer, Attention, Database, Found, Place, Store, StoredRequest, Written};
+use oncegate_store::{
+    Answer, Attention, Database, Found, Open, Place, Store, StoredRequest, Written,
+};
 
 /// Something that has a database, empty at first.
 pub trait Machine {
@@ -33,7 +35,7 @@ pub trait Shelf {
     ) -> Result<(), String>;
     fn forget_earlier(&self, operation: &Identity) -> Result<(), String>;
     fn request(&self, operation: &Identity) -> Result<Option<StoredRequest<Bytes>>, String>;
-    fn open_after(&self, after: Option<&Identity>, limit: u64) -> Result<Vec<Identity>, String>;
+    fn open_after(&self, after: Option<&Identity>, limit: u64) -> Result<Open, String>;
     fn note(&self, operation: &Identity, due_ms: u64) -> Result<bool, String>;
     fn hurry(&self, operation: &Identity, due_ms: u64) -> Result<bool, String>;
     fn due(&self, now_ms: u64, limit: u64) -> Result<Vec<Attention>, String>;
@@ -108,7 +110,7 @@ where
         }))
     }
 
-    fn open_after(&self, after: Option<&Identity>, limit: u64) -> Result<Vec<Identity>, String> {
+    fn open_after(&self, after: Option<&Identity>, limit: u64) -> Result<Open, String> {
         said(self.open_after(after, limit))
     }
 

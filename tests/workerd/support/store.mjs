@@ -72,6 +72,10 @@ class Watched {
     return this.#calls.reduce((sum, { cursor }) => sum + cursor.rowsWritten, 0);
   }
 
+  get rowsRead() {
+    return this.#calls.reduce((sum, { cursor }) => sum + (cursor.rowsRead ?? 0), 0);
+  }
+
   /** The statements that read operations. */
   get reads() {
     return this.#calls.map(({ sql }) => sql).filter((sql) => /^\s*SELECT/i.test(sql));
