@@ -10,14 +10,20 @@ import { defineConfig } from "vitest/config";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const stored = JSON.parse(readFileSync(here("fixtures/v0.1/database.json"), "utf8"));
+/** What the tests present to the gate's admin endpoints. */
+const ADMIN = "0123456789abcdef";
 
-
-/** Those of the stored databases, two that the gate finishes by itself, one whose operations are soon over, and one that takes tokens. */
+/**
+ * Those of the stored databases, two that the gate finishes by itself, two whose operations are soon over, one that takes tokens, and
+ * two of another Worker. */
 const routes = [
   ...stored.routes,
   { ...stored.routes[0], name: "finished", path: "/finished", finish: true, lease_ms: 60_000 },
   { ...stored.routes[0], name: "revived", path: "/revived", finish: true },
   { ...stored.routes[0], name: "brief", path: "/brief", result_ttl_s: 1, key_ttl_s: 1 },
+  { ...stored.routes[1], name: "doubted", path: "/doubted", result_ttl_s: 60, key_ttl_s: 60 },
+  { ...stored.routes[0], name: "bound-ledger", path: "/shop/ledger" },
+  { ...stored.routes[1], name: "bound-plain", path: "/shop/plain" },
   { ...stored.routes[0], name: "tokened", path: "/tokened", token: "required", origin: "none", result_ttl_s: 86_400, key_ttl_s: 604_800, ledger_retention_s: 2_592_000 },
 ];
 
@@ -27,7 +33,17 @@ export default defineConfig({
     cloudflareTest(({ inject }) => ({
       wrangler: { configPath: here("../../wrangler.toml") },
       miniflare: {
-        bindings: { ...stored.secrets, CLAIMS_SECRETS: "worker=0123456789abcdef", TOKEN_SECRETS: "s1=0123456789abcdef", ORIGIN_URL: inject("origin"), ROUTES: routes },
+        bindings: {
+          ...stored.secrets,
+          ADMIN_SECRETS: `anna=${ADMIN}`,
+          CLAIMS_SECRETS: "worker=0123456789abcdef",
+          TOKEN_SECRETS: "s1=0123456789abcdef",
+          ORIGIN_URL: inject("origin"),
+          ORIGINS: [{ path: "/shop/*", service: "SHOP" }],
+          ROUTES: routes,
+        },
+        serviceBindings: { SHOP: "shop" },
+        workers: [{ name: "shop", modules: true, scriptPath: here("support/shop.mjs"), compatibilityDate: "2026-01-01" }],
       },
     })),
   ],
@@ -36,6 +52,7 @@ export default defineConfig({
     globalSetup: [here("support/origin.mjs")],
     // One workerd at a time: the machine's processors belong to the gate under test.
     fileParallelism: false,
+    provide: { admin: ADMIN },
     testTimeout: 30_000,
   },
 });

@@ -11,6 +11,7 @@ export const GATE = "http://127.0.0.1:29871";
 export async function send(key, asks = {}, { path = "/orders", headers = {} } = {}) {
   const response = await exports.default.fetch(`${GATE}${path}`, {
     method: "POST",
+    redirect: "manual",
     headers: { "content-type": "application/json", ...(key && { "idempotency-key": key }), ...headers },
     body: typeof asks === "string" ? asks : JSON.stringify(asks),
   });
