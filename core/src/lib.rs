@@ -13,6 +13,7 @@
 //! | [`fingerprint`] | which two requests ask for the same | every tier |
 //! | [`body`] | what a body says, and which key it carries | edge |
 //! | [`breaker`] | whether an origin has to be tested before anything is claimed | edge |
+//! | [`deadline`] | how long a call to an origin is listened to | edge |
 //! | [`identity`] | under which name an operation is stored, and where | edge |
 //! | [`principal`] | whose an operation is | edge |
 //! | [`outcome`] | the words of the wire: `Idempotency-Outcome`, `Idempotency-Status` | every tier |
@@ -53,6 +54,7 @@ pub mod backoff;
 pub mod body;
 pub mod breaker;
 pub mod claim;
+pub mod deadline;
 pub mod fingerprint;
 pub mod forwarded;
 pub mod header;

@@ -4,11 +4,11 @@
 //! (rule A4).
 
 use js_sys::ArrayBuffer;
+use oncegate_core::deadline::Deadline;
 use oncegate_core::header;
 use oncegate_core::signature::Claims;
 use worker::{Env, Error, Result};
 
-use super::deadline::Deadline;
 use super::keep::Keep;
 use super::passing::Passing;
 use super::tell::line;
@@ -67,7 +67,7 @@ pub(super) async fn send(
         let call = Call::new(url, &incoming.method, &fields, body)?;
         receive(origins::send(env, origin, &call).await?, keep).await
     };
-    match within(deadline.listening_ms(), call).await {
+    match within(deadline.listening_ms(now_ms()), call).await {
         Some(Ok(received)) => Ok(received),
         Some(Err(error)) => {
             let line = line(log::warn("attempt_lost"), dispatch);

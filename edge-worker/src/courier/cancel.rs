@@ -1,10 +1,10 @@
 //! The errand of a cancellation.
 
+use oncegate_core::deadline::Deadline;
 use oncegate_core::principal::Principal;
 use worker::{Env, ResponseBuilder, Result};
 
 use super::call::send;
-use super::deadline::Deadline;
 use super::report::report;
 use super::tell::tell;
 use crate::config::Config;

@@ -1,12 +1,12 @@
 //! The errand of an attempt: to the origin, to the shard with what it proves, and back.
 
+use oncegate_core::deadline::Deadline;
 use oncegate_core::outcome::Status;
 use oncegate_core::problem::{Code, Problem};
 use worker::{Env, Result};
 
 use super::SUPERSEDED;
 use super::call::{Body, Head, Lost, Received, send};
-use super::deadline::Deadline;
 use super::passing::{Client, Passing};
 use super::report::{reply, report};
 use super::tell::{line, tell};
@@ -163,7 +163,12 @@ pub(super) async fn finish(
         mut client,
         reply,
     } = rest;
-    let last = match within(deadline.listening_ms(), passing.pass_to(&mut client)).await {
+    let last = match within(
+        deadline.listening_ms(now_ms()),
+        passing.pass_to(&mut client),
+    )
+    .await
+    {
         Some(Ok(last)) => Some(last),
         Some(Err(error)) => {
             let line = line(log::warn("answer_broke_off"), dispatch);

@@ -8,7 +8,6 @@
 //! | --- | --- |
 //! | `call` | the one hand-over to the origin |
 //! | `carry`, `cancel`, `probe` | the errands |
-//! | `deadline` | when all of it has ended |
 //! | `keep` | what is kept of an answer |
 //! | `passing` | an answer that is passed on as it comes |
 //! | `report` | what the shard is told of a reply |
@@ -17,7 +16,6 @@
 mod call;
 mod cancel;
 mod carry;
-mod deadline;
 mod keep;
 mod passing;
 mod probe;
@@ -25,13 +23,14 @@ mod report;
 mod tell;
 
 use futures_channel::oneshot;
+use oncegate_core::deadline::Deadline;
 use worker::{Env, Result};
 
 use self::carry::Carried;
-use self::deadline::Deadline;
 use crate::config::Config;
 use crate::log;
 use crate::message::{Dispatch, Errand};
+use crate::platform::now_ms;
 use crate::wire::{Incoming, Response};
 
 /// Set on the answer to a shard if the record's answer counts and not this one.
@@ -46,7 +45,7 @@ pub(crate) async fn run(
     config: &Config,
     asker: oneshot::Sender<Result<Response>>,
 ) {
-    let deadline = Deadline::begin();
+    let deadline = Deadline::begin(now_ms());
     let (response, rest) = match errand(incoming, &dispatch, deadline, env, config).await {
         Ok(carried) => (Ok(carried.response), carried.rest),
         Err(error) => (Err(error), None),

@@ -1,9 +1,9 @@
 //! The errand of a question: what became of a key?
 
+use oncegate_core::deadline::Deadline;
 use worker::{Env, ResponseBuilder, Result};
 
 use super::call::send;
-use super::deadline::Deadline;
 use super::report::report;
 use super::tell::tell;
 use crate::config::Config;

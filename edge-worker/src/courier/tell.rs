@@ -1,15 +1,16 @@
 //! Telling a shard what came of an errand, until it has heard.
 
+use oncegate_core::deadline::Deadline;
 use std::time::Duration;
 
 use oncegate_core::identity::Identity;
 use oncegate_core::policy::STORE_DEADLINE_MS;
 use worker::{Delay, Env, Error, Result};
 
-use super::deadline::Deadline;
 use crate::config::Config;
 use crate::log::{self, Line};
 use crate::message::Dispatch;
+use crate::platform::now_ms;
 use crate::shards::{self, ShardRequest};
 use crate::wire::{self, Response};
 
@@ -31,7 +32,7 @@ pub(super) async fn tell(
     let call = message.build()?;
     let mut pauses = TELL_AGAIN_MS.iter();
     let mut pause_ms = 0;
-    while !deadline.is_over() {
+    while !deadline.is_over(now_ms()) {
         let stub = shards::stub(env, config, &operation)?;
         let told = wire::call_within(STORE_DEADLINE_MS, &stub, &call).await;
         shards::count(&operation, &told, |response| response.status_code() == 200);
