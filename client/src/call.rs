@@ -22,11 +22,8 @@ pub(crate) struct Call {
 
 /// What the gate answered.
 pub(crate) struct Answer {
-    #[expect(
-        dead_code,
-        reason = "the endpoints that answer in header fields come next"
-    )]
-    pub(crate) headers: HeaderMap,
+    status: StatusCode,
+    headers: HeaderMap,
     body: Vec<u8>,
     doing: String,
 }
@@ -37,13 +34,11 @@ impl Call {
         Self { request, doing }
     }
 
-    #[expect(dead_code, reason = "the endpoints that take header fields come next")]
     pub(crate) fn header(self, name: &str, value: &str) -> Self {
         let request = self.request.header(name, value);
         Self { request, ..self }
     }
 
-    #[expect(dead_code, reason = "the endpoints that take bodies come next")]
     pub(crate) fn json(self, body: &impl Serialize) -> Self {
         let request = self.request.json(body);
         Self { request, ..self }
@@ -51,19 +46,49 @@ impl Call {
 
     /// Sends it and waits for the answer at most `patience`.
     pub(crate) async fn send(self, patience: Duration) -> Result<Answer, Error> {
+        let answer = self.answer(patience).await?;
+        match answer.status.is_success() {
+            true => Ok(answer),
+            false => Err(answer.into_error()),
+        }
+    }
+
+    /// The same; a no comes with the value of a header field of it.
+    pub(crate) async fn send_with_header(
+        self,
+        patience: Duration,
+        name: &str,
+    ) -> Result<Answer, (Error, Option<String>)> {
+        let answer = self.answer(patience).await.map_err(|error| (error, None))?;
+        if answer.status.is_success() {
+            return Ok(answer);
+        }
+        let value = answer
+            .headers
+            .get(name)
+            .and_then(|value| value.to_str().ok());
+        let value = value.map(str::to_owned);
+        Err((answer.into_error(), value))
+    }
+
+    async fn answer(self, patience: Duration) -> Result<Answer, Error> {
         let Self { request, doing } = self;
         let failed = |error| Error::no_answer(&doing, &error);
         let response = request.timeout(patience).send().await.map_err(failed)?;
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response.bytes().await.map_err(failed)?.to_vec();
-        let answer = Answer {
+        Ok(Answer {
+            status,
             headers,
             body,
             doing,
-        };
-        match status.is_success() {
-            true => Ok(answer),
-            false => Err(answer.into_error(status)),
+        })
+    }
+
+    /// Sends it behind the caller's back, if there is a runtime for it. What becomes of it nobody hears.
+    pub(crate) fn send_behind(self, patience: Duration) {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            drop(runtime.spawn(self.send(patience)));
         }
     }
 }
@@ -77,8 +102,8 @@ impl Answer {
         })
     }
 
-    fn into_error(self, status: StatusCode) -> Error {
-        let doing = self.doing;
+    fn into_error(self) -> Error {
+        let (doing, status) = (self.doing, self.status);
         match serde_json::from_slice::<Problem>(&self.body) {
             Ok(problem) => Error::Refused { doing, problem },
             Err(_) => Error::NoAnswer {

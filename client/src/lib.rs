@@ -3,6 +3,7 @@
 //! ```no_run
 //! # fn main() -> Result<(), oncegate_client::Error> {
 //! let gate = oncegate_client::Client::new("https://shop.example", "the secret")?;
+//! # let _ = gate;
 //! # Ok(()) }
 //! ```
 //!
@@ -14,6 +15,8 @@
 mod call;
 mod client;
 mod error;
+mod lock;
 
 pub use client::Client;
 pub use error::{Error, Problem};
+pub use lock::{LockGuard, Locking};

@@ -25,3 +25,7 @@ pub const FINGERPRINT: &str = "oncegate-fingerprint";
 pub const ALERT_SIGNATURE: &str = "oncegate-alert-signature";
 /// Gate to origin: proof that the call comes from the gate ([`signature`](crate::signature)).
 pub const SIGNATURE: &str = "oncegate-signature";
+/// Client to gate: what proves that a lock is its own ([`Owner`](crate::lock::Owner)).
+pub const OWNER: &str = "oncegate-owner";
+/// Gate to client, and back: a place in line for a lock ([`Place`](crate::lock::Place)).
+pub const PLACE: &str = "oncegate-place";

@@ -13,6 +13,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::key::Key;
+use crate::lock::{self, LockName};
 
 /// How many logical shards there are, for the life of the data (architecture, decision 3).
 pub const SHARDS: u16 = 1024;
@@ -46,6 +47,17 @@ impl Identity {
         Self::digest(secret, b"claim", &[scope, key.as_str()])
     }
 
+    /// The identity of a lock: names are the gate's own, whatever host a request was sent to. Two programs
+    /// that mean one thing must never have two locks.
+    pub fn of_lock(secret: &[u8], name: &LockName) -> Self {
+        Self::digest(secret, b"lock", &[name.as_str()])
+    }
+
+    /// The identity of a request for a lock.
+    pub fn of_lock_request(secret: &[u8], name: &LockName, key: &Key) -> Self {
+        Self::digest(secret, b"lock-request", &[name.as_str(), key.as_str()])
+    }
+
     fn digest(secret: &[u8], space: &[u8], parts: &[&str]) -> Self {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes keys of any length");
@@ -73,6 +85,11 @@ impl Identity {
     /// The number of the shard that holds the row.
     pub fn shard(&self) -> u16 {
         u16::from_be_bytes([self.0[0], self.0[1]]) % SHARDS
+    }
+
+    /// The number of the shard that holds the lock.
+    pub fn lock_shard(&self) -> u16 {
+        u16::from_be_bytes([self.0[0], self.0[1]]) % lock::SHARDS
     }
 
     /// The digest's bytes: the row's primary key.
@@ -143,6 +160,18 @@ mod tests {
         assert_ne!(of("shop.example"), identity("secret", "shop.example", "42"));
         let generated = Identity::of_generated(b"secret", "", "shop.example", &key);
         assert_ne!(of("shop.example"), generated);
+    }
+
+    #[test]
+    fn a_lock_is_no_operation_and_its_requests_are_its_own() {
+        let name = |text| LockName::parse(text).unwrap();
+        let key = Key::parse("k").unwrap();
+        let lock = Identity::of_lock(b"secret", &name("k"));
+        assert_ne!(lock, identity("secret", "", "k"));
+        assert!(lock.lock_shard() < lock::SHARDS);
+        let request = |of| Identity::of_lock_request(b"secret", &name(of), &key);
+        assert_ne!(request("a"), request("b"));
+        assert_ne!(request("k"), lock);
     }
 
     #[test]

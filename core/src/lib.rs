@@ -29,6 +29,7 @@
 //! | [`recent`] | which answer may be given again for a moment without asking its shard | edge |
 //! | [`operation`] | the life of an operation at the edge | edge |
 //! | [`claim`] | who works on a message or job, and that it is done once | edge |
+//! | [`lock`] | who has a named lock, and who is next | edge |
 //! | [`alert`] | when somebody is told of operations in trouble | edge |
 //! | [`switch`] | what an operator has changed without a deploy | edge |
 //! | [`problem`] | the gate's own answers | edge |
@@ -65,6 +66,7 @@ pub mod jwt;
 pub mod key;
 pub mod ledger;
 pub mod lifecycle;
+pub mod lock;
 pub mod metrics;
 pub mod operation;
 pub mod outcome;

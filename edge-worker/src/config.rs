@@ -41,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) claims_secrets: Option<Secrets>,
     /// How old a message may be that is claimed, in milliseconds.
     pub(crate) claims_window_ms: u64,
+    /// Who may take locks; without any, nobody.
+    pub(crate) locks_secrets: Option<Secrets>,
     /// Who may read metrics and events; without any, nobody.
     pub(crate) metrics_secrets: Option<Secrets>,
     /// Where somebody is told of operations in trouble.
@@ -153,6 +155,7 @@ impl Config {
             admin_secrets: secrets(env, "ADMIN_SECRETS", Secrets::parse)?,
             claims_secrets: secrets(env, "CLAIMS_SECRETS", Secrets::parse)?,
             claims_window_ms: claims_window_ms(env)?,
+            locks_secrets: secrets(env, "LOCKS_SECRETS", Secrets::parse)?,
             metrics_secrets: secrets(env, "METRICS_SECRETS", Secrets::parse)?,
             sealing_secrets: sealing_secrets(env, &policy)?,
             token_secrets: token_secrets(env, &policy)?,

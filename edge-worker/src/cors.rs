@@ -94,6 +94,7 @@ pub(crate) fn exposed(routes: &[Route]) -> String {
         header::IDEMPOTENCY_STATUS,
         header::KEY_KIND,
         header::OPERATION,
+        header::PLACE,
     ];
     let repeated = routes
         .iter()

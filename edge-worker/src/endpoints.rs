@@ -13,7 +13,7 @@ use crate::caller::Caller;
 use crate::config::Config;
 use crate::message::{Cancel, Look, ToShard};
 use crate::refusal::Refusal;
-use crate::{admin, answer, claims, desk, shards, tokens};
+use crate::{admin, answer, claims, desk, locks, shards, tokens};
 
 pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
     match (&arrived.method, arrived.raw_path.as_str()) {
@@ -52,6 +52,12 @@ pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Res
             desk::endpoints::set_switch(arrived, env, config).await
         }
         (Method::Post, "/.oncegate/v1/tokens") => tokens::issue(arrived, config).await,
+        (_, path) if path.starts_with(locks::endpoints::LOCKS) => {
+            locks::endpoints::handle(arrived, env, config).await
+        }
+        (_, path) if path.starts_with(locks::admin::LOCKS) => {
+            locks::admin::handle(arrived, env, config).await
+        }
         (_, path) if path.starts_with(admin::OPERATIONS) => {
             admin::handle(arrived, env, config).await
         }

@@ -31,6 +31,7 @@ mod fields;
 mod gate;
 mod headers;
 mod jwt;
+mod locks;
 mod log;
 mod loops;
 mod message;

@@ -33,8 +33,25 @@ pub(crate) async fn by_person<T: DeserializeOwned>(arrived: &Arrived) -> Result<
 
 /// Reads what a call says; the error is a sentence.
 pub(crate) async fn read<T: DeserializeOwned>(arrived: &Arrived) -> Result<T, String> {
+    understood(&whole(arrived).await?)
+}
+
+/// Reads what a call says that need not say anything.
+pub(crate) async fn read_if_any<T: DeserializeOwned + Default>(
+    arrived: &Arrived,
+) -> Result<T, String> {
+    match whole(arrived).await?.as_slice() {
+        [] => Ok(T::default()),
+        body => understood(body),
+    }
+}
+
+async fn whole(arrived: &Arrived) -> Result<Vec<u8>, String> {
     let body = body::whole_request(arrived, LARGEST_CALL_BYTES).await;
     let body = body.map_err(|_| format!("it has at most {LARGEST_CALL_BYTES} bytes"))?;
-    let body = Uint8Array::new(&body).to_vec();
-    serde_json::from_slice(&body).map_err(|error| error.to_string())
+    Ok(Uint8Array::new(&body).to_vec())
+}
+
+fn understood<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(body).map_err(|error| error.to_string())
 }

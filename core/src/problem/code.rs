@@ -26,6 +26,12 @@ pub enum Code {
     KeyMissing,
     /// The key belongs to another request.
     KeyReused,
+    /// Somebody else has the lock.
+    LockBusy,
+    /// The request for a lock is done: what it had was released, has ended, or it was called off.
+    LockDone,
+    /// The lock is not the caller's, or not any more.
+    LockLost,
     /// The request came from this gate.
     LoopDetected,
     /// The platform cannot forward this method as it is.
@@ -82,6 +88,9 @@ impl Code {
             Self::KeyInvalid => "key_invalid",
             Self::KeyMissing => "key_missing",
             Self::KeyReused => "key_reused",
+            Self::LockBusy => "lock_busy",
+            Self::LockDone => "lock_done",
+            Self::LockLost => "lock_lost",
             Self::LoopDetected => "loop_detected",
             Self::MethodUnsupported => "method_unsupported",
             Self::OperationCancelled => "operation_cancelled",
@@ -119,11 +128,16 @@ impl Code {
             Self::PrincipalMismatch | Self::TokenInvalid => 403,
             Self::EndpointUnknown | Self::OperationUnknown => 404,
             Self::InProgress
+            | Self::LockBusy
+            | Self::LockLost
             | Self::OperationRefused
             | Self::OutcomeUnknown
             | Self::ResolutionRefused
             | Self::ResultUnavailable => 409,
-            Self::OperationCancelled | Self::ResultExpired | Self::TokenExpired => 410,
+            Self::LockDone
+            | Self::OperationCancelled
+            | Self::ResultExpired
+            | Self::TokenExpired => 410,
             Self::RequestTooLarge => 413,
             Self::KeyReused => 422,
             Self::QuotaExceeded => 429,
@@ -145,6 +159,9 @@ impl Code {
             Self::KeyInvalid => "The idempotency key is malformed",
             Self::KeyMissing => "The idempotency key is missing",
             Self::KeyReused => "The idempotency key belongs to another request",
+            Self::LockBusy => "Somebody else has the lock",
+            Self::LockDone => "This request for the lock is done",
+            Self::LockLost => "The lock is not yours, or not any more",
             Self::LoopDetected => "The gate has called itself",
             Self::MethodUnsupported => "The gate does not know this method",
             Self::OperationCancelled => "The operation is cancelled",
@@ -187,6 +204,13 @@ impl Code {
             Self::KeyReused => {
                 "Send the first request again to get its answer; do not use another key."
             }
+            Self::LockBusy => {
+                "Ask again with the same key, and with the place if you were given one."
+            }
+            Self::LockDone => "Ask for the lock under a new key.",
+            Self::LockLost => {
+                "Stop what you do under it: somebody else may have it. What is protected turns you away by your fence."
+            }
             Self::LoopDetected => {
                 "Nothing was forwarded. The gate's origin must not be the gate itself."
             }
@@ -228,6 +252,7 @@ impl Code {
             Self::BodyIncomplete
                 | Self::GateUnavailable
                 | Self::InProgress
+                | Self::LockBusy
                 | Self::OriginUnreachable
                 | Self::OutcomeUnknown
                 | Self::QuotaExceeded

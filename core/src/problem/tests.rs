@@ -5,7 +5,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::*;
 
-const ALL: [Code; 28] = [
+const ALL: [Code; 31] = [
     Code::BodyIncomplete,
     Code::EndpointUnknown,
     Code::GateUnavailable,
@@ -13,6 +13,9 @@ const ALL: [Code; 28] = [
     Code::KeyInvalid,
     Code::KeyMissing,
     Code::KeyReused,
+    Code::LockBusy,
+    Code::LockDone,
+    Code::LockLost,
     Code::LoopDetected,
     Code::MethodUnsupported,
     Code::OperationCancelled,
