@@ -16,7 +16,7 @@ const PAGE = `
   const api = axios.create({ baseURL: "/", headers: { "x-shop": "1" } });
   const uninstall = installOncegate(api, { client });
   const kyApi = ky.extend({ ...oncegateOptions({ client }), headers: { "x-shop": "1" } });
-  Object.assign(window, { axios, client, api, uninstall, kyApi, sharedFetch: fetch });
+  Object.assign(window, { axios, client, api, installOncegate, uninstall, kyApi, sharedFetch: fetch });
   window.fetch = createFetch({ client });
   const own = ({ name, message, result }) => ({ name, message, outcome: result?.outcome, reason: result?.reason, changed: result?.changed });
   const dialects = {
@@ -125,6 +125,17 @@ test("axios keeps its statuses, and an instance without it is as before", async 
   await page.evaluate(() => uninstall());
   assert.deepEqual(await status(), [402, {}, "ERR_BAD_REQUEST"]);
   assert.equal(shop.arrivals[1].key, undefined);
+});
+
+test("an axios that cannot be given a fetch is refused before anything is sent, and its GET is left alone", async () => {
+  const refused = await page.evaluate(async () => {
+    // As versions before 1.12 do: nobody reads what `env` says of a fetch.
+    const old = { interceptors: { request: { use: (intercept) => (old.intercept = intercept) } }, create: () => ({ request: async () => ({ status: 200 }) }) };
+    installOncegate(old, { client });
+    const get = { method: "get" };
+    return [(await old.intercept(get)) === get, await old.intercept({ method: "post" }).catch(({ message }) => message)];
+  });
+  assert.deepEqual(refused, [true, "oncegate: this axios sends with a fetch of its own; update it to 1.12 or newer"]);
 });
 
 test("all entries of a page share one client", async () => {
