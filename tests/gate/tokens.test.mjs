@@ -77,6 +77,17 @@ test("k2 a hundred requests with one token are one execution", async () => {
   assert.equal(origin.seen.length, 1);
 });
 
+test("k2 one-time token: an order that failed is tried again with the same token, also after it has expired", async () => {
+  const token = await made({ agoMs: 299_000 });
+  origin.handle = (request, response) => response.writeHead(429).end();
+  const failed = await send(token);
+  assert.deepEqual([failed.status, failed.says], [429, "not_executed"]);
+  origin.clear();
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  const again = await send(token);
+  assert.deepEqual([again.status, again.says, origin.seen.length], [201, "executed", 1]);
+});
+
 test("k2 another payload with the same token is refused, and another token is another operation", async () => {
   const token = await issue();
   await send(token, { body: '{"a":1}' });

@@ -167,7 +167,11 @@ impl Response {
 
 fn hints(problem: &Problem) -> attempt::Problem {
     attempt::Problem {
-        key_reused: problem.code == Code::KeyReused,
+        key_reused: match problem.code {
+            Code::KeyReused => true,
+            Code::TokenExpired => problem.safe_new_key,
+            _ => false,
+        },
         state: problem.state.and_then(Outcome::parse),
         safe_new_key: problem.safe_new_key,
         retryable: Some(problem.retryable),

@@ -40,7 +40,8 @@ pub struct Answer {
     reason = "a shell that leaves a part unread must not compile"
 )]
 pub struct Problem {
-    /// `code` is `key_reused`: an earlier payload of this intent has the key.
+    /// `code` is `key_reused`: an earlier payload of this intent has the key. Or it is `token_expired`, and
+    /// nothing was begun under the token: then, too, the next key is for this payload.
     pub key_reused: bool,
     /// `state`: what became of the operation that has the key.
     pub state: Option<Outcome>,
