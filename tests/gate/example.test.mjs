@@ -1,11 +1,12 @@
 // The ledger origins that docs/origins shows, behind the gate: they do what they tell others to do.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
@@ -13,18 +14,61 @@ import { after, before, describe, test } from "node:test";
 import { startOrigin } from "../support/origin.mjs";
 import { json, startStack, until } from "../support/stack.mjs";
 
-const EXAMPLES = [
-  ["Node", process.execPath, "ledger.mjs"],
-  ["Python", process.env.ONCEGATE_PYTHON ?? "python3", "ledger.py"],
-];
+const source = (name) => new URL(`../../origin/examples/${name}`, import.meta.url).pathname;
 
-for (const [language, program, name] of EXAMPLES) {
-  describe(language, () => check(program, new URL(`../../origin/examples/${name}`, import.meta.url).pathname));
+for (const [language, prepare] of [
+  ["Node", sqlite(process.execPath, source("ledger.mjs"))],
+  ["Python", sqlite(process.env.ONCEGATE_PYTHON ?? "python3", source("ledger.py"))],
+  ["Go", go],
+]) {
+  describe(language, () => check(prepare));
 }
 
-function check(program, file) {
+/** An example that makes its tables itself, in a file. */
+function sqlite(program, file) {
+  return (folder) => {
+    const path = join(folder, "payments.sqlite");
+    const charges = (order) => {
+      const database = new DatabaseSync(path, { readOnly: true });
+      const { n } = database.prepare("SELECT count(*) AS n FROM payments WHERE order_no = ?").get(order);
+      database.close();
+      return n;
+    };
+    return { command: [program, file], env: { DATABASE: path }, charges, stop() {} };
+  };
+}
+
+/** Built with Debian's driver, on a server of its own, with the tables that the guide shows. */
+async function go(folder) {
+  const program = join(folder, "ledger");
+  const GOPATH = process.env.ONCEGATE_GO_PQ ? resolve(process.env.ONCEGATE_GO_PQ, "../../../../..") : "/usr/share/gocode";
+  const env = { ...process.env, GOPATH, GO111MODULE: "off", GOFLAGS: "", GOCACHE: join(tmpdir(), "oncegate-go-cache") };
+  execFileSync(process.env.ONCEGATE_GO ?? "go", ["build", "-o", program, source("go/main.go")], { env, stdio: "inherit" });
+  const data = await mkdtemp(join(tmpdir(), "oncegate-go-"));
+  const [xtask, ...first] = process.env.ONCEGATE_XTASK?.split(" ") ?? ["cargo", "xtask"];
+  const server = spawn(xtask, [...first, "database", "postgres", "--state-dir", data], { stdio: ["pipe", "pipe", "inherit"] });
+  const [line] = await once(createInterface({ input: server.stdout }), "line");
+  const { url } = JSON.parse(line);
+  const ask = (sql) => execFileSync(process.env.ONCEGATE_PSQL ?? "psql", ["-XAtq", url, "-c", sql], { encoding: "utf8" });
+  const guide = await readFile(new URL("../../docs/origins/README.md", import.meta.url), "utf8");
+  ask(/^-- PostgreSQL\n(.+?^\);)$/ms.exec(guide)[1]);
+  ask("CREATE TABLE payments (order_no TEXT PRIMARY KEY, cents BIGINT NOT NULL)");
+  return {
+    command: [program],
+    env: { DATABASE_URL: `${url}?sslmode=disable` },
+    charges: (order) => Number(ask(`SELECT count(*) FROM payments WHERE order_no = '${order}'`)),
+    async stop() {
+      server.stdin.end();
+      await once(server, "exit");
+      await rm(data, { recursive: true, force: true });
+    },
+  };
+}
+
+function check(prepare) {
   let proxy;
   let stack;
+  let place;
   let example;
   let secret;
   let losing = false;
@@ -36,16 +80,21 @@ function check(program, file) {
     const secrets = await readFile(join(stack.folder, ".dev.vars"), "utf8");
     const ONCEGATE_SIGNING_SECRETS = /^SIGNING_SECRETS=(.*)$/m.exec(secrets)[1];
     secret = ONCEGATE_SIGNING_SECRETS.split("=");
-    const env = { ...process.env, PORT: 0, DATABASE: join(stack.folder, "payments.sqlite"), ONCEGATE_SIGNING_SECRETS };
-    example = spawn(program, [file], { env, stdio: ["ignore", "pipe", "inherit"] });
+    place = await prepare(stack.folder);
+    const env = { ...process.env, ...place.env, PORT: 0, ONCEGATE_SIGNING_SECRETS };
+    const [program, ...rest] = place.command;
+    example = spawn(program, rest, { env, stdio: ["ignore", "pipe", "inherit"] });
     const [url] = await once(createInterface({ input: example.stdout }), "line");
     proxy.handle = (request, response) => forward(url, request, response);
   });
   after(async () => {
     example?.kill();
+    await place?.stop();
     await stack?.stop();
     await proxy?.stop();
   });
+
+  const charges = (order) => place.charges(order);
 
   async function forward(url, { method, url: path, headers, body }, response) {
     const { host, connection, "content-length": length, ...rest } = headers;
@@ -62,13 +111,6 @@ function check(program, file) {
       body: JSON.stringify(payment),
     });
     return { status: answer.status, says: answer.headers.get("idempotency-status"), body: await answer.json() };
-  };
-
-  const charges = (order) => {
-    const database = new DatabaseSync(join(stack.folder, "payments.sqlite"), { readOnly: true });
-    const { n } = database.prepare("SELECT count(*) AS n FROM payments WHERE order_no = ?").get(order);
-    database.close();
-    return n;
   };
 
   test("a payment is taken once, and its duplicates get its answer", async () => {

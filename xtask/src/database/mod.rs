@@ -1,6 +1,7 @@
 //! A database server for tests and measurements. Invariant: it has a data folder of its own, listens on loopback only, runs
 //! as a user without rights, and ends with this program; the machine's own servers and folders are never touched.
 
+mod certificate;
 pub(crate) mod remote;
 
 use std::fs;
@@ -60,6 +61,7 @@ impl Server {
             process: None,
         };
         server.make_folder()?;
+        server.make_certificate(project)?;
         server.start_again()?;
         Ok(server)
     }
@@ -162,6 +164,8 @@ impl Server {
                 .arg(format!("--socket={}", folder.join("socket").display()))
                 .arg(format!("--pid-file={}", folder.join("pid").display()))
                 .args(["--bind-address=127.0.0.1", "--max-connections=500"])
+                .arg(format!("--ssl-cert={}", self.certificate().display()))
+                .arg(format!("--ssl-key={}", self.certificate_key().display()))
                 .arg(format!("--port={port}")),
             Kind::Postgres => serve.arg("-D").arg(data).arg("-k").arg(folder).args([
                 "-h",
@@ -170,6 +174,12 @@ impl Server {
                 &port,
                 "-c",
                 "max_connections=500",
+                "-c",
+                "ssl=on",
+                "-c",
+                &format!("ssl_cert_file={}", self.certificate().display()),
+                "-c",
+                &format!("ssl_key_file={}", self.certificate_key().display()),
             ]),
         };
         serve

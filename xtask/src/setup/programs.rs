@@ -1,11 +1,11 @@
-//! The programs that tests start: browsers, Python, and a broker. Invariant: a path that is handed out is a file; on Debian what is missing is installed
+//! The programs that tests start: browsers, Python, Go, and a broker. Invariant: a path that is handed out is a file; on Debian what is missing is installed
 //! first, all of it at once.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use super::apt;
+use super::{apt, postgres};
 use crate::project::Project;
 
 /// A program that tests start: the variable that tells them where it is, Debian's package, and its names.
@@ -58,6 +58,30 @@ const PYTHON: Program = Program {
     names: &["python3"],
 };
 
+/// For the example in Go: the compiler, and the driver of the database, which is a folder of sources.
+const GO: [Program; 2] = [
+    Program {
+        variable: "ONCEGATE_GO",
+        package: "golang-go",
+        names: &["go"],
+    },
+    Program {
+        variable: "ONCEGATE_GO_PQ",
+        package: "golang-github-lib-pq-dev",
+        names: &["github.com/lib/pq/conn.go"],
+    },
+];
+
+/// Where Debian keeps the sources of Go's libraries.
+const GO_SOURCES: &str = "/usr/share/gocode/src";
+
+/// For the certificates of database servers.
+const OPENSSL: Program = Program {
+    variable: "ONCEGATE_OPENSSL",
+    package: "openssl",
+    names: &["openssl"],
+};
+
 /// For the tests of the shop's messages.
 const NATS: Program = Program {
     variable: "ONCEGATE_NATS_SERVER",
@@ -81,14 +105,25 @@ pub(crate) fn engines(project: &Project) -> Result<Vec<Found>> {
     all(project, "the browser tests need a browser", &ENGINES)
 }
 
-/// Python 3.
-pub(crate) fn python(project: &Project) -> Result<Vec<Found>> {
-    all(project, "the tests of the examples need Python", &[PYTHON])
+/// What the examples of origins are run with: Python, Go, and a client of PostgreSQL.
+pub(crate) fn examples(project: &Project) -> Result<Vec<Found>> {
+    let what = "the tests of the examples need Python and Go";
+    let [go, driver] = GO;
+    let mut found = all(project, what, &[PYTHON, go, driver])?;
+    let psql = postgres(project)?.server.with_file_name("psql");
+    found.push(("ONCEGATE_PSQL", psql));
+    Ok(found)
 }
 
 /// The broker NATS.
 pub(crate) fn nats(project: &Project) -> Result<Vec<Found>> {
     all(project, "the tests of messages need NATS", &[NATS])
+}
+
+/// OpenSSL's program.
+pub(crate) fn openssl(project: &Project) -> Result<PathBuf> {
+    let found = all(project, "the database tests need OpenSSL", &[OPENSSL])?;
+    Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
 fn all(project: &Project, what: &str, programs: &[Program]) -> Result<Vec<Found>> {
@@ -123,7 +158,7 @@ impl Program {
     }
 }
 
-/// The search path, and the folders in which distributions put WebKit's browser.
+/// The search path, and the folders in which distributions put WebKit's browser and the sources of Go's libraries.
 fn folders() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -133,5 +168,6 @@ fn folders() -> Vec<PathBuf> {
     for library in libraries.chain(more) {
         folders.extend(WEBKIT_FOLDERS.map(|name| library.join(name)));
     }
+    folders.push(PathBuf::from(GO_SOURCES));
     folders
 }

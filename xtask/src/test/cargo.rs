@@ -1,5 +1,6 @@
 //! The parts that cargo runs.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -73,6 +74,15 @@ pub(super) fn broker_on(project: &Project, url: &str, programs: &[Found]) -> Res
     let mut cargo = cargo(project, &arguments);
     cargo.env("ONCEGATE_TEST_DATABASE", url);
     cargo.envs(programs.iter().map(|(name, path)| (name, path)));
+    count(&mut cargo)
+}
+
+/// The tests of TLS, on the server at this address, which has this certificate.
+pub(super) fn tls_on(project: &Project, url: &str, root: &Path) -> Result<Tally> {
+    let package = ["test", "--package", "oncegate-origin", "--features", "tls"];
+    let mut cargo = cargo(project, &[&package[..], &["--test", "tls"]].concat());
+    cargo.env("ONCEGATE_TEST_DATABASE", url);
+    cargo.env("ONCEGATE_TEST_ROOT", root);
     count(&mut cargo)
 }
 

@@ -15,9 +15,11 @@ pub(super) fn all(project: &Project) -> Result<Tally> {
         let folder = std::env::temp_dir().join(format!("oncegate-{kind:?}-{}", std::process::id()));
         remove(&folder)?;
         let server = Server::start(project, kind, &folder)?;
-        let url = server.url();
-        let tallies = cargo::origin_on(project, &url)
-            .and_then(|tally| Ok([tally, cargo::broker_on(project, &url, &broker)?]));
+        let (url, root) = (server.url(), server.certificate());
+        let tallies = cargo::origin_on(project, &url).and_then(|tally| {
+            let broker = cargo::broker_on(project, &url, &broker)?;
+            Ok([tally, broker, cargo::tls_on(project, &url, &root)?])
+        });
         drop(server);
         remove(&folder)?;
         tallies?.into_iter().for_each(|tally| total += tally);
