@@ -13,10 +13,12 @@
 #![forbid(unsafe_code)]
 
 mod call;
+mod claims;
 mod client;
 mod error;
 mod lock;
 
+pub use claims::{Claim, Claimed, Claims, Heard, Message};
 pub use client::Client;
 pub use error::{Error, Problem};
 pub use lock::{LockGuard, Locking};

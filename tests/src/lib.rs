@@ -20,12 +20,14 @@
 //! | `world` | draws a world from a seed |
 //! | `story` | tells a world in prose |
 //! | `check` | small worlds, seen whole |
+//! | `claims` | a message and those who want to work on it, seen whole |
 //! | `tabs` | two tabs of one browser, seen whole |
 //!
 //! [`verbs`] needs no world: it is what can happen to one record.
 
 mod browser;
 pub mod check;
+pub mod claims;
 mod courier;
 mod env;
 mod faults;
