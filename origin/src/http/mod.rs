@@ -4,6 +4,7 @@
 //! not sure.** That is the one header the gate believes.
 
 mod admin;
+mod callback;
 mod pay;
 mod scenarios;
 

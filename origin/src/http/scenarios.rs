@@ -3,27 +3,24 @@
 //! **Invariant: what changes something comes from the gate and runs under its key, once, or is
 //! signed by its sender and has an identity of its own** (the payment number of a callback).
 
+use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
-use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use axum::{Form, Router};
 use oncegate_core::lifecycle::{OrderStatus, Outcome as Moved, Status};
 use serde::Deserialize;
 use serde_json::error::Category;
 use serde_json::{Value, json};
 
 use super::Context;
+use super::callback::payment;
 use super::pay::pay;
 use crate::consumer::Consumed;
 use crate::gate::{Reply, Signed};
 use crate::id::{BadId, Id};
 use crate::ledger::{Answer, Call, Effect, Failure};
-use crate::log;
 use crate::outbox::Message;
 use crate::problem::Problem;
-use crate::shop::callback::{self, Callback, Word};
 use crate::shop::effects::{self, Task, Unreadable};
 use crate::shop::moves::move_order;
 use crate::shop::settlement;
@@ -107,29 +104,6 @@ fn stepped(id: &str, target: OrderStatus, moved: Moved<OrderStatus>) -> Effect {
             refused(&Problem::new(409, "move_illegal", "Not from here", detail))
         }
     }
-}
-
-/// The payment provider calls. It reads one word, and no header of this contract.
-async fn payment<DB: Dialect>(
-    State(context): State<Context<DB>>,
-    Form(callback): Form<Callback>,
-) -> Response {
-    let Some(secret) = context.callback_secret else {
-        return super::not_found().await.into_response();
-    };
-    let database = context.database;
-    let gate = context.gate.clone();
-    let work = gate
-        .tasks()
-        .spawn(async move { callback::take(&database, &secret, &callback).await });
-    let word = work
-        .await
-        .unwrap_or_else(|error| Err(Failure::Unknown(error.into())))
-        .unwrap_or_else(|failure| {
-            log::error("callback", &failure);
-            Word::Fail
-        });
-    ([(CONTENT_TYPE, "text/plain")], word.as_str()).into_response()
 }
 
 #[derive(Deserialize)]

@@ -70,6 +70,10 @@ pub(crate) enum Heard {
     Before,
     /// Nothing that this shop could have asked for.
     Foreign(&'static str),
+    /// It is not the provider's.
+    Forged,
+    /// There is no such order, or not yet.
+    NoOrder,
     /// It moved its order.
     Paid,
     /// No order waits for it.
@@ -128,19 +132,27 @@ pub async fn take<DB: Dialect>(
     secret: &CallbackSecret,
     callback: &Callback,
 ) -> Result<Word, Failure> {
-    metrics::count(Event::Callback);
-    if !secret.verify(callback) {
-        log::alarm("callback", "a callback that is not the provider's");
-        return Ok(Word::Fail);
-    }
     let heard = atomically!(database, |connection| {
-        Ok(hear::<DB>(connection, callback).await?)
+        Ok(judge::<DB>(connection, secret, callback).await?)
     })?;
     heard.report(callback);
     Ok(match heard {
         Heard::Before | Heard::Paid | Heard::Surplus => Word::Success,
-        Heard::Foreign(_) => Word::Fail,
+        Heard::Foreign(_) | Heard::Forged | Heard::NoOrder => Word::Fail,
     })
+}
+
+/// Takes note of a payment if it is the provider's, in the transaction of the connection.
+pub(crate) async fn judge<DB: Dialect>(
+    connection: &mut DB::Connection,
+    secret: &CallbackSecret,
+    callback: &Callback,
+) -> Result<Heard, sqlx::Error> {
+    metrics::count(Event::Callback);
+    match secret.verify(callback) {
+        true => hear::<DB>(connection, callback).await,
+        false => Ok(Heard::Forged),
+    }
 }
 
 impl Heard {
@@ -157,9 +169,21 @@ impl Heard {
                     format!("{pay_no} paid {order_no}, which waits for no payment: give it back");
                 log::alarm("surplus_payment", &what);
             }
-            Self::Foreign(why) => {
+            Self::Forged => log::alarm("callback", self.why()),
+            Self::Foreign(_) | Self::NoOrder => {
+                let why = self.why();
                 log::alarm("callback", &format!("{pay_no} for {order_no}: {why}"));
             }
+        }
+    }
+
+    /// What is wrong with it; nothing if nothing is.
+    pub(crate) fn why(&self) -> &'static str {
+        match self {
+            Self::Before | Self::Paid | Self::Surplus => "",
+            Self::Foreign(why) => why,
+            Self::Forged => "a callback that is not the provider's",
+            Self::NoOrder => "there is no such order",
         }
     }
 }
@@ -175,7 +199,7 @@ pub(crate) async fn hear<DB: Dialect>(
     };
     let id = id.as_str();
     match sql::shop::lock_total::<DB>(connection, id).await? {
-        None => return Ok(Heard::Foreign("there is no such order")),
+        None => return Ok(Heard::NoOrder),
         Some(total) if total != callback.amount_cents => {
             return Ok(Heard::Foreign("the order costs something else"));
         }

@@ -106,7 +106,9 @@ async fn record<DB: Dialect>(
     let outcome = match heard {
         Heard::Before | Heard::Paid => "paid",
         Heard::Surplus => "surplus",
-        Heard::Foreign(why) => return Err(Failure::Unknown(why.into())),
+        Heard::Foreign(_) | Heard::Forged | Heard::NoOrder => {
+            return Err(Failure::Unknown(heard.why().into()));
+        }
     };
     let body = json!({ "order": bill.order, "charge": charge, "outcome": outcome });
     told.set(callback, heard);
