@@ -31,6 +31,7 @@
 //! | [`claim`] | who works on a message or job, and that it is done once | edge |
 //! | [`lock`] | who has a named lock, and who is next | edge |
 //! | [`alert`] | when somebody is told of operations in trouble | edge |
+//! | [`webhook`] | whether an event comes from its sender, and which one it is | edge |
 //! | [`switch`] | what an operator has changed without a deploy | edge |
 //! | [`problem`] | the gate's own answers | edge |
 //! | [`metrics`] | what was decided, added up | edge |
@@ -82,3 +83,4 @@ pub mod signature;
 pub mod stamp;
 pub mod switch;
 pub mod token;
+pub mod webhook;

@@ -2,8 +2,10 @@
 
 mod origins;
 mod routes;
+mod webhooks;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -13,6 +15,7 @@ use oncegate_core::quota::Quota;
 use oncegate_core::sealing::SealingSecrets;
 use oncegate_core::signature::Secrets;
 use oncegate_core::stamp::stamp;
+use oncegate_core::webhook::keys::Keys;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
@@ -58,6 +61,10 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// Who verifies tokens; without it, routes use no claims.
     pub(crate) jwt: Option<Jwt>,
+    /// The queue of events that are stored first.
+    pub(crate) webhook_queue: String,
+    /// With which keys the senders of events are known, by route.
+    pub(crate) webhook_keys: BTreeMap<String, Keys>,
     pub(crate) policy: Policy,
 }
 
@@ -163,6 +170,8 @@ impl Config {
             cors_origins: cors_origins(env)?,
             exposed_headers: cors::exposed(policy.routes()),
             limits: limits(env)?,
+            webhook_queue: webhooks::queue(env)?,
+            webhook_keys: webhooks::read(env, &policy)?,
             jwt,
             policy,
         })

@@ -4,11 +4,11 @@
 //! read by itself is several. So all of them cross as one text.
 
 use js_sys::JSON;
-use serde::Serializer;
+use serde::{Deserialize, Serialize, Serializer};
 use worker::{Error, Headers, Result};
 
 /// Names, which are the same in any case, with their values, in the order in which they were sent.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Deserialize, Serialize)]
 pub(crate) struct Fields(Vec<(String, String)>);
 
 impl Fields {

@@ -11,10 +11,12 @@ use worker::{Context, Env, Result};
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::platform::now_ms;
-use crate::protect::{self, Checked, Claiming};
+use crate::protect::{self, Checked, Claiming, Request};
+use crate::webhook::queue;
 use crate::wire::{Incoming, Response};
 use crate::{
     answer, cors, endpoints, log, loops, observe, proxy, recent, sealing, shards, switch, tally,
+    webhook,
 };
 
 /// When what the switch turns away may come again: it is set for minutes, not for seconds.
@@ -128,7 +130,12 @@ async fn answer(
         (_, Mode::Enforce) => problem(Problem::new(Code::PathNotCanonical))?,
     };
     tally::decided(&route.name, "enforce", answered.response(), began_ms);
-    Ok(answered)
+    match (&route.webhook, answered) {
+        (Some(webhook), Answered::Gate(answer)) => {
+            webhook::told(webhook, answer).map(Answered::Gate)
+        }
+        (_, answered) => Ok(answered),
+    }
 }
 
 /// What the switch turns away.
@@ -141,8 +148,11 @@ fn refused() -> Result<Answered> {
 async fn protect(arrived: &Arrived, route: &Route, env: &Env, config: &Config) -> Result<Answered> {
     let answer = match protect::check(arrived, route, config).await {
         Ok(Checked::Claim(claiming)) => {
-            let answer = answer_to(&claiming, arrived, route, env, config).await?;
-            sealing::opened(answer, &claiming.asked.operation, config).await?
+            let request = Request::of(arrived, config)?;
+            match queue::takes(route, &claiming) {
+                true => queue::put(&claiming, request, route, env).await?,
+                false => answer_to(&claiming, request, route, env, config).await?,
+            }
         }
         Ok(Checked::Unkeyed(body)) => {
             return pass(arrived, body.map(Into::into), env, config).await;
@@ -156,21 +166,24 @@ async fn protect(arrived: &Arrived, route: &Route, env: &Env, config: &Config) -
 }
 
 /// What the operation's shard answers, or has just answered to the same.
-async fn answer_to(
+pub(crate) async fn answer_to(
     claiming: &Claiming,
-    arrived: &Arrived,
+    request: Request,
     route: &Route,
     env: &Env,
     config: &Config,
 ) -> Result<Response> {
     let asked = &claiming.asked;
-    if let Some(answer) = recent::answer(asked)? {
-        return Ok(answer);
-    }
-    let request = claiming.request(arrived, route, config).await?;
-    let asked_ms = now_ms();
-    let answer = shards::call(env, config, &asked.operation, &request).await?;
-    recent::keep(asked_ms, asked, answer).await
+    let answer = match recent::answer(asked)? {
+        Some(answer) => answer,
+        None => {
+            let request = claiming.request(request, route, config).await?;
+            let asked_ms = now_ms();
+            let answer = shards::call(env, config, &asked.operation, &request).await?;
+            recent::keep(asked_ms, asked, answer).await?
+        }
+    };
+    sealing::opened(answer, &asked.operation, config).await
 }
 
 /// Passes a request whose path is protected under another method, unless its body asks for that one.

@@ -53,10 +53,11 @@ mod tokens;
 mod waiters;
 mod wanted;
 mod web_crypto;
+mod webhook;
 mod wire;
 
 use futures_channel::oneshot;
-use worker::{Context, Env, Error, Result, event};
+use worker::{Context, Env, Error, MessageBatch, Result, event};
 
 use crate::config::Config;
 use crate::message::Dispatch;
@@ -80,6 +81,27 @@ async fn fetch(request: web_sys::Request, env: Env, context: Context) -> Result<
         None => gate::handle(incoming, &env, &config, &context).await,
     };
     Ok(answer?.into_inner())
+}
+
+#[event(queue)]
+async fn queue(batch: MessageBatch<()>, env: Env, context: Context) -> Result<()> {
+    match Config::load(&env) {
+        Ok(config) if batch.queue() == config.webhook_queue => {
+            webhook::queue::deliver_all(&batch, &env, &config, &context).await;
+            tally::tell_when_due(&env, &config).await;
+        }
+        Ok(_) => {
+            let line = log::error("queue").with("queue", batch.queue());
+            line.detail("nobody here works this queue off").write();
+            batch.retry_all();
+        }
+        Err(error) => {
+            let line = log::error("configuration");
+            line.with("detail", error.to_string()).write();
+            batch.retry_all();
+        }
+    }
+    Ok(())
 }
 
 /// Runs a courier so that it outlives the shard that called it: a shard is replaced with every deploy.

@@ -11,16 +11,19 @@ use oncegate_core::problem::{Code, Problem};
 use oncegate_core::recent::Question;
 use oncegate_core::sealing::SealingSecrets;
 use oncegate_core::token::Lifetime;
+use oncegate_core::webhook::Webhook;
+use serde::{Deserialize, Serialize};
 use worker::Result;
 
 use crate::arrived::Arrived;
 use crate::body::{self, BodyFault};
 use crate::caller::Caller;
 use crate::config::Config;
+use crate::fields::Fields;
 use crate::message::{Claim, ToShard};
 use crate::refusal::Refusal;
 use crate::shards::ShardRequest;
-use crate::{breaker, headers, platform, sealing, tokens};
+use crate::{breaker, headers, platform, sealing, tokens, webhook};
 
 /// What the checks say.
 pub(crate) enum Checked {
@@ -51,19 +54,25 @@ pub(crate) async fn check(
     if looks {
         refuse_override(arrived, content_type, bytes)?;
     }
-    let Some((key, kind)) = key(arrived, route, content_type, bytes)? else {
+    let Some((key, kind)) = key(arrived, route, content_type, bytes, config).await? else {
         return Ok(Checked::Unkeyed(not_empty(body)));
     };
     let caller = Caller::of(arrived, route, config).await?;
     let token = tokens::read(&key, &caller, route, config)?;
-    let said = read.and_then(|read| route.body_digest(content_type, &read));
-    let body_sha256 = match said {
-        Some(digest) => digest,
-        None => body::sha256(&body).await?,
+    let fingerprint = match route.webhook {
+        Some(_) => Webhook::fingerprint(),
+        None => {
+            let said = read.and_then(|read| route.body_digest(content_type, &read));
+            let body_sha256 = match said {
+                Some(digest) => digest,
+                None => body::sha256(&body).await?,
+            };
+            fingerprint(arrived, content_type, body_sha256)
+        }
     };
     let asked = Question {
         operation: caller.identity(config, route, &key),
-        fingerprint: fingerprint(arrived, content_type, body_sha256),
+        fingerprint,
         principal: caller.principal,
     };
     Ok(Checked::Claim(Box::new(Claiming {
@@ -79,11 +88,29 @@ pub(crate) async fn check(
 /// A request that claims an operation.
 pub(crate) struct Claiming {
     pub(crate) asked: Question,
-    scope: String,
-    key: Key,
-    kind: KeyKind,
-    token: Option<Lifetime>,
-    body: ArrayBuffer,
+    pub(crate) scope: String,
+    pub(crate) key: Key,
+    pub(crate) kind: KeyKind,
+    pub(crate) token: Option<Lifetime>,
+    pub(crate) body: ArrayBuffer,
+}
+
+/// What the origin gets, without its body.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Request {
+    method: String,
+    path_and_query: String,
+    fields: Fields,
+}
+
+impl Request {
+    pub(crate) fn of(arrived: &Arrived, config: &Config) -> Result<Self> {
+        Ok(Self {
+            method: arrived.method.as_ref().to_owned(),
+            path_and_query: arrived.path_and_query.clone(),
+            fields: headers::towards_origin(arrived, true, config)?,
+        })
+    }
 }
 
 impl Claiming {
@@ -109,12 +136,12 @@ impl Claiming {
     /// The same with what the origin gets.
     pub(crate) async fn request(
         &self,
-        arrived: &Arrived,
+        request: Request,
         route: &Route,
         config: &Config,
     ) -> Result<ShardRequest> {
         let claim = self.claim(route, config).await;
-        let mut fields = headers::towards_origin(arrived, true, config)?;
+        let mut fields = request.fields;
         let secret = config.sealing_secrets.as_ref().map(SealingSecrets::first);
         let secret = secret.filter(|_| route.answers.seal && route.terms.finish);
         let body = match (not_empty(self.body.clone()), secret) {
@@ -124,8 +151,8 @@ impl Claiming {
             (body, _) => body,
         };
         Ok(ShardRequest {
-            path_and_query: arrived.path_and_query.clone(),
-            method: arrived.method.as_ref().to_owned(),
+            path_and_query: request.path_and_query,
+            method: request.method,
             body,
             ..ShardRequest::new(&ToShard::Claim(claim), fields)?
         })
@@ -179,11 +206,12 @@ fn refuse_override(arrived: &Arrived, content_type: &str, body: &[u8]) -> Result
     Err(Problem::new(Code::PathNotCanonical).because(reason).into())
 }
 
-fn key(
+async fn key(
     arrived: &Arrived,
     route: &Route,
     content_type: &str,
     body: &[u8],
+    config: &Config,
 ) -> Result<Option<(Key, KeyKind)>, Refusal> {
     let asked = Asked {
         headers: &arrived.headers_of(route.key_headers()),
@@ -192,6 +220,10 @@ fn key(
         content_type,
         body,
     };
+    if let Some(webhook) = &route.webhook {
+        let key = webhook::identity(webhook, &asked, arrived, route, config).await?;
+        return Ok(Some((key, KeyKind::Generated)));
+    }
     Ok(route.key(&asked).map_err(|fault| Problem::from(&fault))?)
 }
 

@@ -48,6 +48,15 @@ extern "C" {
     ) -> std::result::Result<Promise, JsValue>;
 }
 
+/// What the platform has to know of an algorithm, for importing and for verifying.
+pub(crate) fn algorithm(parameters: &[(&str, &str)]) -> Result<JsValue> {
+    let object = Object::new();
+    for (name, value) in parameters {
+        js_sys::Reflect::set(&object, &(*name).into(), &(*value).into())?;
+    }
+    Ok(object.into())
+}
+
 /// Bytes that nobody can foretell.
 pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N]> {
     let drawn = platform::random(N as u32);

@@ -13,9 +13,19 @@ const stored = JSON.parse(readFileSync(here("fixtures/v0.1/database.json"), "utf
 /** What the tests present to the gate's admin endpoints. */
 const ADMIN = "0123456789abcdef";
 
+/** A route for events that are signed over the body. */
+function event(name, ack) {
+  const hmac = { header: "X-Signature", id_header: "X-Event" };
+  return { name, methods: ["POST"], path: `/${name}`, origin: "ledger", lease_ms: 2_000, client_timeout_ms: 1_500, wait_ms: 1_000, webhook: { sender: "hmac", ack, hmac } };
+}
+
+/** The keys of their sender. */
+const keys = [{ name: "s1", secret: "0123456789abcdef" }];
+
 /**
- * Those of the stored databases, two that the gate finishes by itself, two whose operations are soon over, one that takes tokens, and
- * two of another Worker. */
+ * Those of the stored databases, two that the gate finishes by itself, two whose operations are soon over, one that takes tokens,
+ * two of another Worker, and two for events.
+ */
 const routes = [
   ...stored.routes,
   { ...stored.routes[0], name: "finished", path: "/finished", finish: true, lease_ms: 60_000 },
@@ -25,6 +35,8 @@ const routes = [
   { ...stored.routes[0], name: "bound-ledger", path: "/shop/ledger" },
   { ...stored.routes[1], name: "bound-plain", path: "/shop/plain" },
   { ...stored.routes[0], name: "tokened", path: "/tokened", token: "required", origin: "none", result_ttl_s: 86_400, key_ttl_s: 604_800, ledger_retention_s: 2_592_000 },
+  event("hooked", "delivered"),
+  event("queued", "stored"),
 ];
 
 export default defineConfig({
@@ -38,12 +50,15 @@ export default defineConfig({
           ADMIN_SECRETS: `anna=${ADMIN}`,
           CLAIMS_SECRETS: "worker=0123456789abcdef",
           TOKEN_SECRETS: "s1=0123456789abcdef",
+          WEBHOOK_SECRETS: JSON.stringify({ hooked: keys, queued: keys }),
           ORIGIN_URL: inject("origin"),
           ORIGINS: [{ path: "/shop/*", service: "SHOP" }],
           ROUTES: routes,
         },
         serviceBindings: { SHOP: "shop" },
         workers: [{ name: "shop", modules: true, scriptPath: here("support/shop.mjs"), compatibilityDate: "2026-01-01" }],
+        queueProducers: { WEBHOOKS: "oncegate-webhooks" },
+        queueConsumers: { "oncegate-webhooks": { maxBatchTimeout: 0, maxRetries: 30 } },
       },
     })),
   ],

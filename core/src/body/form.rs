@@ -7,6 +7,9 @@ use alloc::vec::Vec;
 
 use super::{KeySourceError, KeyText, Reason};
 
+/// A field: its name and its value, decoded.
+pub type Field = (Vec<u8>, Vec<u8>);
+
 /// Takes the key from the field `name` of an `application/x-www-form-urlencoded` body.
 ///
 /// # Errors
@@ -28,6 +31,22 @@ pub fn segment(encoded: &str, name: &str) -> Result<KeyText, KeySourceError> {
     decode(encoded.as_bytes(), 0, b'+')
         .and_then(|value| KeyText::from_utf8(&value))
         .map_err(|reason| KeySourceError::new(name, reason))
+}
+
+/// Every field of an `application/x-www-form-urlencoded` body, decoded, in order.
+///
+/// # Errors
+///
+/// [`KeySourceError`] if a name or value has a `%` without two hexadecimal digits.
+pub fn fields(body: &[u8]) -> Result<Vec<Field>, KeySourceError> {
+    let pairs = body.split(|byte| *byte == b'&');
+    let fields = pairs.filter(|pair| !pair.is_empty()).map(|pair| {
+        let mut parts = pair.splitn(2, |byte| *byte == b'=');
+        let mut next = || decode(parts.next().unwrap_or_default(), 0, b' ');
+        Ok((next()?, next()?))
+    });
+    let fields: Result<_, Reason> = fields.collect();
+    fields.map_err(|reason| KeySourceError::new("form", reason))
 }
 
 fn find(body: &[u8], wanted: &[u8]) -> Result<Option<Vec<u8>>, Reason> {

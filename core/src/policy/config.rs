@@ -12,6 +12,7 @@ use super::outcome::OutcomeConfig;
 use super::source::KeyFrom;
 use super::tenant::{BindConfig, ScopeConfig};
 use crate::proof::Origin;
+use crate::webhook::WebhookConfig;
 
 /// A route, as written in the configuration.
 #[derive(Debug, Deserialize)]
@@ -47,6 +48,8 @@ pub struct RouteConfig {
     pub token: TokenUse,
     /// How long after it was issued a token may be used for the first time; 300 s.
     pub token_ttl_s: Option<u64>,
+    /// Who sends the events that come here; then the key is the event's identity.
+    pub webhook: Option<WebhookConfig>,
     /// Whose the keys are: the tenant; `"host"`.
     #[serde(default)]
     pub scope: ScopeConfig,

@@ -7,7 +7,7 @@ fn media_type(content_type: &str) -> String {
     essence.to_ascii_lowercase()
 }
 
-pub(super) fn is_form(content_type: &str) -> bool {
+pub(crate) fn is_form(content_type: &str) -> bool {
     media_type(content_type) == "application/x-www-form-urlencoded"
 }
 

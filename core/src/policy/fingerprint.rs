@@ -51,6 +51,7 @@ impl Route {
     /// platform makes of them is enough.
     pub fn reads_body(&self, content_type: &str) -> bool {
         matches!(self.key, KeySource::Form(_) | KeySource::Json(_))
+            || self.webhook.is_some()
             || is_multipart(content_type)
             || (matches!(self.body, BodyMode::Json { .. }) && is_json(content_type))
     }

@@ -21,7 +21,7 @@ const RESERVED: [&str; 14] = [
 ];
 
 /// Reads the name of a header field: in lower case, as runtimes give it.
-pub(super) fn header_name(name: &str) -> Result<String, &'static str> {
+pub(crate) fn header_name(name: &str) -> Result<String, &'static str> {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(is_token) {
         return Err("names what is no header field");

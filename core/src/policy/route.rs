@@ -8,7 +8,7 @@ use super::answers::Answers;
 use super::ask::Ask;
 use super::config::{InFlight, KeyUse, Mode, RouteConfig, TokenUse};
 use super::error::{Fault, PolicyError};
-use super::fingerprint::BodyMode;
+use super::fingerprint::{BodyMode, FingerprintMode};
 use super::outcome::rules;
 use super::path::{Case, Pattern};
 use super::source::{KeySource, key_headers};
@@ -16,6 +16,7 @@ use super::tenant::{Attribute, Scope};
 use super::times::Times;
 use crate::operation::Terms;
 use crate::proof::Origin;
+use crate::webhook::Webhook;
 
 /// What the gate keeps for itself: such a path never reaches an origin.
 pub const OWN_PREFIX: &str = "/.oncegate/";
@@ -65,6 +66,8 @@ pub struct Route {
     pub ask: Option<Ask>,
     /// What is kept of answers.
     pub answers: Answers,
+    /// Who sends the events that come here, if it is a webhook.
+    pub webhook: Option<Webhook>,
     pub(super) methods: Vec<String>,
     pub(super) pattern: Pattern,
     pub(super) key: KeySource,
@@ -83,9 +86,10 @@ impl Route {
         let pattern = pattern(config)?;
         check_methods(&config.methods)?;
         let bind = config.bind.clone();
-        let times = Times::new(config)?;
+        let webhook = webhook(config)?;
+        let times = Times::new(config, webhook.as_ref().map(Webhook::deadline_ms))?;
         Ok(Self {
-            key: KeySource::new(config.key, config.key_from.as_ref(), &pattern)?,
+            key: KeySource::of(config, webhook.as_ref(), &pattern)?,
             key_headers: key_headers(config)?,
             body: BodyMode::new(config.fingerprint, &config.fingerprint_ignore)?,
             scope: Scope::new(config.scope.clone(), has_tokens)?,
@@ -103,6 +107,7 @@ impl Route {
             client_timeout_ms: times.client_timeout,
             mode: config.mode,
             methods: config.methods.clone(),
+            webhook,
             pattern,
         })
     }
@@ -158,6 +163,47 @@ fn check_methods(methods: &[String]) -> Result<(), Fault> {
         error("are of POST, PUT, PATCH and DELETE, in capitals")
     } else {
         Ok(())
+    }
+}
+
+/// An event has neither a principal nor a fingerprint, and its sender reads words, not answers.
+fn webhook(config: &RouteConfig) -> Result<Option<Webhook>, Fault> {
+    let Some(given) = &config.webhook else {
+        return Ok(None);
+    };
+    let compares = config.fingerprint != FingerprintMode::Raw;
+    let faults = [
+        (
+            config.methods != ["POST"],
+            "methods",
+            "must be [\"POST\"]: events are posted",
+        ),
+        (
+            config.bind.is_some(),
+            "bind",
+            "has no effect with webhook: its key binds",
+        ),
+        (
+            compares,
+            "fingerprint",
+            "has no effect with webhook: an event is known by its identity",
+        ),
+        (
+            config.token != TokenUse::Off,
+            "token",
+            "has no effect with webhook: no sender can fetch one",
+        ),
+        (
+            config.stream,
+            "stream",
+            "has no effect with webhook: the sender is answered by the gate",
+        ),
+    ];
+    match faults.into_iter().find(|(broken, ..)| *broken) {
+        Some((_, field, reason)) => Err(Fault::new(field, reason)),
+        None => Webhook::new(given)
+            .map(Some)
+            .map_err(|reason| Fault::new("webhook:", reason)),
     }
 }
 

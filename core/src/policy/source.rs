@@ -19,6 +19,7 @@ use crate::body::pointer::{Pointer, key_value};
 use crate::body::{KeySourceError, KeyText, form};
 use crate::header::IDEMPOTENCY_KEY;
 use crate::key::{Key, KeyError, KeyKind};
+use crate::webhook::Webhook;
 
 /// Where a generated key is taken from, as written in the configuration: `{ json = "/order/no" }`.
 #[derive(Clone, Debug, Deserialize)]
@@ -88,19 +89,48 @@ pub enum MissingKey {
 
 #[derive(Clone, Debug)]
 pub(super) enum KeySource {
+    /// What identifies the event of a webhook.
+    Event,
     Form(String),
-    Header { required: bool },
+    Header {
+        required: bool,
+    },
     Json(Pointer),
     Path(String),
     Query(String),
 }
 
 impl KeySource {
-    pub(super) fn new(
-        key: KeyUse,
-        from: Option<&KeyFrom>,
+    /// The source of a route's keys. The events of a webhook have theirs from the sender, or where
+    /// `key_from` says.
+    pub(super) fn of(
+        config: &RouteConfig,
+        webhook: Option<&Webhook>,
         pattern: &Pattern,
     ) -> Result<Self, Fault> {
+        let from = config.key_from.as_ref();
+        match (webhook, from) {
+            (None, _) => Self::new(config.key, from, pattern),
+            (Some(_), _) if config.key != KeyUse::Required => {
+                Err(Fault::new("key", "has no effect with webhook"))
+            }
+            (Some(webhook), None) if webhook.needs_key_from() => {
+                let reason =
+                    "is missing: say where the event's identity is, or webhook.hmac.id_header";
+                Err(Fault::new("key_from", reason))
+            }
+            (Some(webhook), Some(_)) if webhook.needs_key_from() => {
+                Self::new(KeyUse::Generated, from, pattern)
+            }
+            (Some(_), Some(_)) => {
+                let reason = "has no effect here: the sender says what identifies its events";
+                Err(Fault::new("key_from", reason))
+            }
+            (Some(_), None) => Ok(Self::Event),
+        }
+    }
+
+    fn new(key: KeyUse, from: Option<&KeyFrom>, pattern: &Pattern) -> Result<Self, Fault> {
         let error = |reason: &str| Err(Fault::new("key_from", reason));
         match (key, from.cloned()) {
             (KeyUse::Generated, None) => {
@@ -132,8 +162,10 @@ pub(super) fn key_headers(config: &RouteConfig) -> Result<Vec<String>, Fault> {
     let Some(names) = &config.key_headers else {
         return Ok(vec![IDEMPOTENCY_KEY.to_owned()]);
     };
-    if config.key == KeyUse::Generated {
-        return Err(error("have no effect with key = \"generated\""));
+    if config.key == KeyUse::Generated || config.webhook.is_some() {
+        return Err(error(
+            "have no effect with key = \"generated\" or a webhook",
+        ));
     }
     let names: Result<Vec<String>, _> = names.iter().map(|name| header_name(name)).collect();
     let names = names.map_err(error)?;
@@ -194,7 +226,7 @@ impl Route {
                 Err(_) if is_form(asked.content_type) => form::field(asked.body, name)?,
                 Err(_) => return Err(MissingKey::NoForm),
             },
-            KeySource::Header { .. } => return Err(MissingKey::Header),
+            KeySource::Event | KeySource::Header { .. } => return Err(MissingKey::Header),
             KeySource::Json(pointer) => key_value(asked.body, pointer)?,
             KeySource::Path(name) => {
                 let segment = self.pattern.capture(asked.path, name);

@@ -27,9 +27,12 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn new(config: &RouteConfig) -> Result<Self, Fault> {
+    /// `deadline` is how long the sender of a webhook waits.
+    pub(super) fn new(config: &RouteConfig, deadline: Option<u64>) -> Result<Self, Fault> {
         let seconds = |given: Option<u64>, usual: u64| given.unwrap_or(usual).saturating_mul(1_000);
+        let client_timeout = config.client_timeout_ms.or(deadline).unwrap_or(20_000);
         let wait = match (config.in_flight, config.wait_ms) {
+            (InFlight::Wait, None) if deadline.is_some() => client_timeout,
             (InFlight::Wait, wait) => wait.unwrap_or(10_000),
             (InFlight::Reject, None) => 0,
             (InFlight::Reject, Some(_)) => {
@@ -38,7 +41,7 @@ impl Times {
         };
         let times = Self {
             wait,
-            client_timeout: config.client_timeout_ms.unwrap_or(20_000),
+            client_timeout,
             lease: config.lease_ms.unwrap_or(30_000),
             result_ttl: seconds(config.result_ttl_s, DAY_S),
             key_ttl: seconds(config.key_ttl_s, 7 * DAY_S),

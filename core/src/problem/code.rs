@@ -68,6 +68,8 @@ pub enum Code {
     RouteUnknown,
     /// The tenant or the principal cannot be told.
     ScopeMissing,
+    /// A webhook's delivery that is not its sender's.
+    SenderUnverified,
     /// The token has expired and has no record.
     TokenExpired,
     /// The key is no token of this gate's, or not one for this caller.
@@ -108,6 +110,7 @@ impl Code {
             Self::ResultUnavailable => "result_unavailable",
             Self::RouteUnknown => "route_unknown",
             Self::ScopeMissing => "scope_missing",
+            Self::SenderUnverified => "sender_unverified",
             Self::TokenExpired => "token_expired",
             Self::TokenInvalid => "token_invalid",
             Self::Unauthorized => "unauthorized",
@@ -125,7 +128,7 @@ impl Code {
             | Self::RouteUnknown
             | Self::ScopeMissing => 400,
             Self::Unauthorized => 401,
-            Self::PrincipalMismatch | Self::TokenInvalid => 403,
+            Self::PrincipalMismatch | Self::SenderUnverified | Self::TokenInvalid => 403,
             Self::EndpointUnknown | Self::OperationUnknown => 404,
             Self::InProgress
             | Self::LockBusy
@@ -179,6 +182,7 @@ impl Code {
             Self::ResultUnavailable => "The operation was executed; its answer was not kept",
             Self::RouteUnknown => "There is no such route",
             Self::ScopeMissing => "It cannot be told whose request this is",
+            Self::SenderUnverified => "The event is not its sender's",
             Self::TokenExpired => "The token has expired",
             Self::TokenInvalid => "The key is no token that was issued for this request",
             Self::Unauthorized => "The call needs a secret that the gate knows",
@@ -233,6 +237,9 @@ impl Code {
             }
             Self::RequestTooLarge => "Nothing was forwarded. Send a smaller body.",
             Self::RouteUnknown => "Name the route: ?route=<its name in the configuration>.",
+            Self::SenderUnverified => {
+                "Nothing was forwarded. docs/webhooks.md says what is verified, and with which keys."
+            }
             Self::TokenExpired => {
                 "Whether it was used is not known any more. Look it up at the service itself."
             }

@@ -5,7 +5,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::*;
 
-const ALL: [Code; 31] = [
+const ALL: [Code; 32] = [
     Code::BodyIncomplete,
     Code::EndpointUnknown,
     Code::GateUnavailable,
@@ -34,6 +34,7 @@ const ALL: [Code; 31] = [
     Code::ResultUnavailable,
     Code::RouteUnknown,
     Code::ScopeMissing,
+    Code::SenderUnverified,
     Code::TokenExpired,
     Code::TokenInvalid,
     Code::Unauthorized,

@@ -10,6 +10,7 @@ use super::message::{Set, ToDesk};
 use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::wanted;
+use crate::webhook::warning;
 use crate::{answer, bearer, log, switch, tally};
 
 const JSON: &str = "application/json";
@@ -26,7 +27,15 @@ pub(crate) async fn trouble(arrived: &Arrived, env: &Env, config: &Config) -> Re
 /// `GET metrics`, for Prometheus.
 pub(crate) async fn metrics(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
     let asker = Asker(arrived, config.metrics_secrets.as_ref());
-    asker.ask(env, config, &ToDesk::Metrics, PROMETHEUS).await
+    let mut told = asker.ask(env, config, &ToDesk::Metrics, PROMETHEUS).await?;
+    if told.status_code() != 200 {
+        return Ok(told);
+    }
+    // What is no count is not the Desk's.
+    let page = told.text().await? + &warning::metrics(config);
+    Ok(ResponseBuilder::new()
+        .with_headers(told.headers().clone())
+        .fixed(page.into_bytes()))
 }
 
 /// `GET events?after=`: the decisions that followed that number.

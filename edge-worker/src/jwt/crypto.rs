@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use js_sys::futures::JsFuture;
-use js_sys::{JSON, Object, Uint8Array};
+use js_sys::{JSON, Uint8Array};
 use oncegate_core::jwt::{Algorithm, Jwk, Unverified};
 use wasm_bindgen::JsValue;
 use worker::Result;
@@ -56,9 +56,8 @@ async fn imported(key: &Jwk, algorithm: Algorithm) -> Result<JsValue> {
     Ok(imported)
 }
 
-/// What the platform has to know of an algorithm, for importing and for verifying.
 fn parameters(algorithm: Algorithm) -> Result<JsValue> {
-    let parameters: &[(&str, &str)] = match algorithm {
+    web_crypto::algorithm(match algorithm {
         Algorithm::EdDsa => &[("name", "Ed25519")],
         Algorithm::Es256 => &[
             ("name", "ECDSA"),
@@ -66,10 +65,5 @@ fn parameters(algorithm: Algorithm) -> Result<JsValue> {
             ("hash", "SHA-256"),
         ],
         Algorithm::Rs256 => &[("name", "RSASSA-PKCS1-v1_5"), ("hash", "SHA-256")],
-    };
-    let object = Object::new();
-    for (name, value) in parameters {
-        js_sys::Reflect::set(&object, &(*name).into(), &(*value).into())?;
-    }
-    Ok(object.into())
+    })
 }

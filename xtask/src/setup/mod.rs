@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use crate::project::Project;
 
 pub(crate) use databases::{Programs, mariadb, postgres};
-pub(crate) use programs::{Found, chromium, engines, examples, nats, openssl};
+pub(crate) use programs::{Found, chromium, engines, gate_tests, nats, openssl};
 pub(crate) use rust::nightly_version;
 
 /// Everything that a build may call, complete and in the right version.

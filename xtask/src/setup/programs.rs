@@ -75,7 +75,7 @@ const GO: [Program; 2] = [
 /// Where Debian keeps the sources of Go's libraries.
 const GO_SOURCES: &str = "/usr/share/gocode/src";
 
-/// For the certificates of database servers.
+/// For the certificates of database servers, and for signatures that Node does not make.
 const OPENSSL: Program = Program {
     variable: "ONCEGATE_OPENSSL",
     package: "openssl",
@@ -105,11 +105,12 @@ pub(crate) fn engines(project: &Project) -> Result<Vec<Found>> {
     all(project, "the browser tests need a browser", &ENGINES)
 }
 
-/// What the examples of origins are run with: Python, Go, and a client of PostgreSQL.
-pub(crate) fn examples(project: &Project) -> Result<Vec<Found>> {
-    let what = "the tests of the examples need Python and Go";
+/// What the tests of the gate start: for the examples of origins Python, Go and a client of PostgreSQL; for the signatures of webhooks
+/// OpenSSL.
+pub(crate) fn gate_tests(project: &Project) -> Result<Vec<Found>> {
+    let what = "the tests of the gate need Python, Go and OpenSSL";
     let [go, driver] = GO;
-    let mut found = all(project, what, &[PYTHON, go, driver])?;
+    let mut found = all(project, what, &[PYTHON, go, driver, OPENSSL])?;
     let psql = postgres(project)?.server.with_file_name("psql");
     found.push(("ONCEGATE_PSQL", psql));
     Ok(found)

@@ -16,7 +16,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::project::Project;
-use crate::setup::{Tools, chromium, engines, examples};
+use crate::setup::{Tools, chromium, engines, gate_tests};
 use crate::ui::{say, seconds};
 use tally::Tally;
 
@@ -135,7 +135,7 @@ impl Part {
             Self::Sdk => node::tests(project, tools, "sdk/tests", &chromium(project)?),
             Self::Packages => packages::all(project, tools),
             Self::Workerd => node::workerd(project, tools),
-            Self::Gate => node::tests(project, tools, "tests/gate", &examples(project)?),
+            Self::Gate => node::tests(project, tools, "tests/gate", &gate_tests(project)?),
             Self::Browser => node::tests(project, tools, "tests/browser", &chromium(project)?),
             Self::Engines => node::tests(project, tools, "tests/engines", &engines(project)?),
             Self::Deploy => chain::deploy(project, tools),

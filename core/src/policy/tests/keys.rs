@@ -59,7 +59,7 @@ fn k1_names_of_key_header_fields_make_sense() {
     };
     refuses(
         vec![generated],
-        "route 'pay': key_headers have no effect with key = \"generated\"",
+        "route 'pay': key_headers have no effect with key = \"generated\" or a webhook",
     );
 }
 fn generated(from: KeyFrom, path: &str) -> RouteConfig {

@@ -1,0 +1,100 @@
+//! Alipay's asynchronous notifications: a form, whose fields but `sign` and `sign_type`, decoded, sorted
+//! by name and joined as `name=value` with `&`, are signed with RSA and SHA-256 (`RSA2`).
+//!
+//! A repetition may be the very same form, up to 25 hours later: so its time is held against two days,
+//! which only keeps copies out that are older than any repetition. The bytes of the fields are verified
+//! in whatever charset they are.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::date::instant_ms;
+use super::keys::{Keys, PublicKey, decoded};
+use super::time::check_ms;
+use super::{Delivery, Event, Proof, Question, Unbelieved};
+use crate::body::form::{self, Field};
+use crate::key::Key;
+use crate::policy::is_form;
+
+/// See above.
+pub(super) const TOLERANCE_S: u64 = 2 * 24 * 60 * 60;
+
+/// Alipay's clock is China's.
+const CHINA_MS: u64 = 8 * 60 * 60 * 1_000;
+
+pub(super) fn verify<'k>(
+    keys: &'k Keys,
+    delivery: &Delivery<'_>,
+    tolerance_ms: u64,
+) -> Result<Proof<'k>, Unbelieved> {
+    let fields = sorted(delivery)?;
+    let value = |name: &str| {
+        let found = fields.iter().find(|(known, _)| known == name.as_bytes());
+        found.and_then(|(_, value)| core::str::from_utf8(value).ok())
+    };
+    if value("sign_type") != Some("RSA2") {
+        return Err(Unbelieved::Signature);
+    }
+    let signature = value("sign").and_then(decoded);
+    let signature = signature.ok_or(Unbelieved::Signature)?;
+    if let Some(time) = value("notify_time") {
+        let at_ms = instant_ms(time).ok_or(Unbelieved::Clock)?;
+        check_ms(at_ms, delivery.now_ms + CHINA_MS, tolerance_ms)?;
+    }
+    let message = signed(&fields);
+    let public = keys.public(delivery.now_ms);
+    let rsa = public.filter(|(_, key)| matches!(key, PublicKey::Rsa(_)));
+    let questions: Vec<Question<'k>> = rsa
+        .map(|(credential, key)| Question {
+            name: credential.name(),
+            key,
+            message: message.clone(),
+            signature: signature.clone(),
+        })
+        .collect();
+    match questions.is_empty() {
+        true => Err(Unbelieved::Key),
+        false => Ok(Proof::Asked(questions)),
+    }
+}
+
+/// The fields, decoded, by name. With a name there twice, two readers might take two values.
+fn sorted(delivery: &Delivery<'_>) -> Result<Vec<Field>, Unbelieved> {
+    if !is_form(delivery.content_type) {
+        return Err(Unbelieved::Form);
+    }
+    let mut fields = form::fields(delivery.body).map_err(|_| Unbelieved::Form)?;
+    fields.sort();
+    let is_twice = |pair: &[Field]| pair[0].0 == pair[1].0;
+    match fields.windows(2).any(is_twice) {
+        true => Err(Unbelieved::Form),
+        false => Ok(fields),
+    }
+}
+
+fn signed(fields: &[Field]) -> Vec<u8> {
+    let mut message = Vec::new();
+    for (name, value) in fields {
+        if matches!(name.as_slice(), b"sign" | b"sign_type") {
+            continue;
+        }
+        if !message.is_empty() {
+            message.push(b'&');
+        }
+        message.extend_from_slice(name);
+        message.push(b'=');
+        message.extend_from_slice(value);
+    }
+    message
+}
+
+/// The notification's own id, or what it is about.
+pub(super) fn event(delivery: &Delivery<'_>) -> Result<Event, Unbelieved> {
+    let text = |name| form::field(delivery.body, name).map(|text| text.as_str().to_string());
+    let identity: String = match text("notify_id") {
+        Ok(id) => id,
+        Err(_) => format!("{}:{}", text("trade_no")?, text("trade_status")?),
+    };
+    Ok(Event::Known(Key::from_value(&identity)?))
+}
