@@ -87,12 +87,14 @@ fn measure(project: &Project, tools: &Tools, edge: &Edge) -> Result<Report> {
     let origin = Origin::start()?;
     let mut keys = Keys::new(&site.secret);
     runtime::write_pass_through(&site.pass_through, site.ports.origin(), &origin.url())?;
+    runtime::write_hops(&site.hops, site.hops_ports.gate(), &origin.url())?;
     site.write_gate(project, &origin, None)?;
     let step = Step::start("filling shards");
     let shards = fill_shards(project, tools, &site, &mut keys, &edge.stored)?;
     step.done();
     let mut rounds = Rounds {
         pass_through: site.start_pass_through(project, tools)?,
+        hops: site.start_hops(project, tools)?,
         gate: site.start_gate(project, tools)?,
         origin: &origin,
         keys: &mut keys,
@@ -155,7 +157,9 @@ fn fill_shards(
 struct Site {
     gate: PathBuf,
     pass_through: PathBuf,
+    hops: PathBuf,
     ports: Ports,
+    hops_ports: Ports,
     secret: String,
 }
 
@@ -163,8 +167,9 @@ impl Site {
     /// An empty one: nothing of an earlier run is measured again.
     fn new(project: &Project, state: &Path) -> Result<Self> {
         setup::remove(state)?;
-        let (gate, pass_through) = (state.join("gate"), state.join("pass-through"));
-        for folder in [&gate, &pass_through] {
+        let [gate, pass_through, hops] =
+            ["gate", "pass-through", "hops"].map(|name| state.join(name));
+        for folder in [&gate, &pass_through, &hops] {
             let objects = folder.join("objects");
             fs::create_dir_all(&objects)
                 .with_context(|| format!("cannot create {}", objects.display()))?;
@@ -172,7 +177,9 @@ impl Site {
         Ok(Self {
             gate,
             pass_through,
+            hops,
             ports: Ports::claim(project, 0)?,
+            hops_ports: Ports::claim(project, 0)?,
             secret: format!("{}{}", random_hex()?, random_hex()?),
         })
     }
@@ -190,6 +197,10 @@ impl Site {
 
     fn start_gate(&self, project: &Project, tools: &Tools) -> Result<Runtime> {
         Runtime::start(project, tools, &self.gate, self.ports.gate())
+    }
+
+    fn start_hops(&self, project: &Project, tools: &Tools) -> Result<Runtime> {
+        Runtime::start(project, tools, &self.hops, self.hops_ports.gate())
     }
 
     fn start_pass_through(&self, project: &Project, tools: &Tools) -> Result<Runtime> {

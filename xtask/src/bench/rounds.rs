@@ -27,6 +27,7 @@ const CROWD: Shape = (100, 10);
 /// The parts that are measured.
 pub(super) struct Rounds<'a> {
     pub(super) pass_through: Runtime,
+    pub(super) hops: Runtime,
     pub(super) gate: Runtime,
     pub(super) origin: &'a Origin,
     pub(super) keys: &'a mut Keys,
@@ -38,11 +39,12 @@ impl Rounds<'_> {
         self.origin.work_for(service_ms);
         let rows = [
             ("pass-through", 0),
+            ("the hops alone", 0),
             ("first execution", 0),
             ("replay, asked of its shard", 0),
             ("replay, asked a moment ago", 0),
-            ("pass-through, 100 connections", 4),
-            ("one key at once, 100 connections", 4),
+            ("pass-through, 100 connections", 5),
+            ("one key at once, 100 connections", 5),
         ];
         let rows = rows.map(|(name, like)| Row::new(name, like)).into();
         let mut section = Section::new(format!("the origin works for {service_ms} ms"), rows);
@@ -58,6 +60,7 @@ impl Rounds<'_> {
         let own = script(USUAL, || {
             request(self.pass_through.address(), &self.keys.any())
         });
+        let hops = script(USUAL, || request(self.hops.address(), &self.keys.any()));
         let gate = self.gate.address();
         let first = script(USUAL, || {
             request(gate, &self.keys.in_one_of(&AWAKE, gate).1)
@@ -74,6 +77,7 @@ impl Rounds<'_> {
         let crowd = script(CROWD, || one.clone());
         Ok(vec![
             self.lap(&self.pass_through, &own, count(USUAL))?,
+            self.lap(&self.hops, &hops, count(USUAL))?,
             self.lap(&self.gate, &first, count(USUAL))?,
             self.lap(&self.gate, &again, 0)?,
             self.lap(&self.gate, &hot, 0)?,

@@ -30,6 +30,12 @@ const PASS_THROUGH: &str = "export default {
 };
 ";
 
+/// The hops of a first execution, without the gate.
+const HOPS: &str = include_str!("hops.js");
+
+/// As `namespaces` writes it.
+const SHARD_CLASS: &str = "(className = \"Shard\", uniqueKey = \"Shard\", enableSql = true)";
+
 /// A Worker in a process of its own.
 pub(super) struct Runtime {
     process: Process,
@@ -103,6 +109,20 @@ pub(super) fn write_pass_through(folder: &Path, port: u16, origin: &str) -> Resu
     let worker = format!(
         "modules = [(name = \"main.js\", esModule = embed \"main.js\")], \
          bindings = [(name = \"ORIGIN_URL\", text = {})],",
+        quoted(origin)
+    );
+    config(folder, port, &worker, "2026-10-15")
+}
+
+/// Writes what workerd needs for the Worker that makes the gate's hops: its objects and its service binding to itself are of
+/// the same kinds as the gate's.
+pub(super) fn write_hops(folder: &Path, port: u16, origin: &str) -> Result<()> {
+    fs::write(folder.join("main.js"), HOPS)?;
+    let worker = format!(
+        "modules = [(name = \"main.js\", esModule = embed \"main.js\")], \
+         bindings = [(name = \"ORIGIN_URL\", text = {}), (name = \"COURIER\", service = \"worker\"), \
+         (name = \"SHARDS\", durableObjectNamespace = \"Shard\")], \
+         durableObjectNamespaces = [{SHARD_CLASS}], durableObjectStorage = (localDisk = \"disk\"),",
         quoted(origin)
     );
     config(folder, port, &worker, "2026-10-15")
