@@ -32,6 +32,7 @@ macro_rules! for_each_case {
             a_new_answer_replaces_the_one_before,
             a_request_is_kept_until_its_operation_is_settled,
             i5_what_is_not_settled_is_kept_over_all_spans,
+            i3_what_is_disputed_is_kept_over_all_spans,
             a_settled_operation_is_kept_until_its_time_and_no_longer,
             an_answer_is_kept_over_a_turn,
             what_is_written_after_a_turn_hides_what_was_written_before,

@@ -4,18 +4,24 @@ use super::*;
 use crate::shelf::Machine;
 
 pub(crate) fn i5_what_is_not_settled_is_kept_over_all_spans(machine: &impl Machine) {
-    let (operation, record) = (identity("a"), claimed(NOW_MS));
-    put(
-        &machine.open(NOW_MS),
-        NOW_MS,
-        &operation,
-        record.clone(),
-        Written::NOTHING,
-    );
+    kept_over_all_spans(machine, &claimed(NOW_MS));
+}
+
+pub(crate) fn i3_what_is_disputed_is_kept_over_all_spans(machine: &impl Machine) {
+    let refused = answered(claimed(NOW_MS), NOW_MS, 1, "refused").0;
+    kept_over_all_spans(machine, &answered(refused, NOW_MS, 1, "executed").0);
+}
+
+fn kept_over_all_spans(machine: &impl Machine, record: &Operation) {
+    let operation = identity("a");
+    let shelf = machine.open(NOW_MS);
+    put(&shelf, NOW_MS, &operation, record.clone(), Written::NOTHING);
+    let found = shelf.open_after(None, 1).expect("the rows are read");
+    assert_eq!(found.open, [operation]);
     for spans in [1, 2, 3, 5, 52, 1_000] {
         let now_ms = NOW_MS + spans * SPAN_MS;
         let shelf = machine.open(now_ms);
-        assert_record(&shelf, now_ms, &operation, &record);
+        assert_record(&shelf, now_ms, &operation, record);
     }
 }
 
