@@ -10,10 +10,10 @@ use core::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use uuid::{Builder, Uuid};
+use uuid::Builder;
 
 use crate::hex;
-use crate::key::{Key, parse_bare};
+use crate::key::Key;
 
 /// How long a key is taken to be remembered by a server that never said so: a day, which is the
 /// shortest time in common use.
@@ -47,7 +47,7 @@ impl InstallSecret {
         mac.update(&epoch.to_be_bytes());
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&mac.finalize().into_bytes()[..16]);
-        uuid_key(Builder::from_custom_bytes(bytes).into_uuid())
+        Key::from_uuid(Builder::from_custom_bytes(bytes).into_uuid())
     }
 
     /// For what is secret in another way, once: as much of it as a drawn key needs.
@@ -106,7 +106,7 @@ impl fmt::Debug for InstallSecret {
 /// The key of an operation without an intent: a UUID of version 7, made of the time (milliseconds
 /// since the Unix epoch) and 10 random bytes. It is gone with the page.
 pub fn drawn_key(now_ms: u64, random: &[u8; 10]) -> Key {
-    uuid_key(Builder::from_unix_timestamp_millis(now_ms, random).into_uuid())
+    Key::from_uuid(Builder::from_unix_timestamp_millis(now_ms, random).into_uuid())
 }
 
 /// Whether a key that was first sent at `first_sent_ms` may be sent again: until 90 % of its
@@ -114,21 +114,13 @@ pub fn drawn_key(now_ms: u64, random: &[u8; 10]) -> Key {
 ///
 /// A clock that went back counts as no time passed.
 pub fn is_fresh(first_sent_ms: u64, lifetime_ms: u64, now_ms: u64) -> bool {
-    now_ms.saturating_sub(first_sent_ms) < lifetime_ms / 10 * 9
+    let age_ms = now_ms.saturating_sub(first_sent_ms);
+    age_ms.saturating_mul(10) < lifetime_ms.saturating_mul(9)
 }
 
 fn update_with_length(mac: &mut Hmac<Sha256>, bytes: &[u8]) {
     mac.update(&(bytes.len() as u64).to_be_bytes());
     mac.update(bytes);
-}
-
-fn uuid_key(uuid: Uuid) -> Key {
-    let mut text = Uuid::encode_buffer();
-    let text: &str = uuid.hyphenated().encode_lower(&mut text);
-    let Ok(key) = parse_bare(text, text.as_bytes()) else {
-        unreachable!("digits and hyphens are a bare key");
-    };
-    key
 }
 
 #[cfg(test)]

@@ -12,12 +12,14 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::fmt;
 
+use uuid::Uuid;
+
 /// The most characters a key may have.
 pub const MAX_LENGTH: usize = 255;
 
 const BARE_PUNCTUATION: &[u8] = b"-_.~:/+=@!$&'()*#";
 
-/// A client's name for an operation. Always valid: the parser is the only constructor.
+/// A client's name for an operation. Always valid: a parser or a UUID makes it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Key(String);
 
@@ -98,6 +100,13 @@ impl Key {
             "" => fault(KeyErrorKind::Empty, 0),
             _ => Ok(Self(value.to_owned())),
         }
+    }
+
+    /// A UUID's digits and hyphens are a bare key.
+    pub(crate) fn from_uuid(uuid: Uuid) -> Self {
+        let mut text = Uuid::encode_buffer();
+        let text: &str = uuid.hyphenated().encode_lower(&mut text);
+        Self(text.to_owned())
     }
 
     /// The key itself, without quotes.
@@ -204,7 +213,7 @@ fn is_bare(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || BARE_PUNCTUATION.contains(&byte)
 }
 
-pub(crate) fn parse_bare(text: &str, bytes: &[u8]) -> Result<Key, KeyError> {
+fn parse_bare(text: &str, bytes: &[u8]) -> Result<Key, KeyError> {
     if let Some(index) = bytes.iter().position(|byte| !is_bare(*byte)) {
         let kind = match bytes[index] {
             b',' => KeyErrorKind::Comma,

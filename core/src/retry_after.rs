@@ -7,20 +7,10 @@
 /// The longest wait that is believed: a day.
 pub const MAX_WAIT_MS: u64 = 24 * 60 * 60 * 1_000;
 
-const MEAN_YEAR_MS: u64 = 31_556_952_000;
-const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
-const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-const LONG_DAYS: [&str; 7] = [
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-];
+const MEAN_YEAR_MS: f64 = 31_556_952_000.0;
+const MONTHS: &str = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
+const DAYS: &str = "Mon Tue Wed Thu Fri Sat Sun";
+const LONG_DAYS: &str = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday";
 
 /// Reads the value of a `Retry-After` field as a wait from `now_ms`. A date in the past is no wait.
 ///
@@ -63,11 +53,11 @@ fn seconds(digits: &[u8]) -> Option<u64> {
 /// `Sun, 06 Nov 1994 08:49:37 GMT`
 fn imf_fixdate(value: &str) -> Option<u64> {
     let mut text = Cursor(value.as_bytes());
-    text.one_of(&DAYS)?;
+    text.one_of(DAYS)?;
     text.literal(", ")?;
     let day = text.number(2)?;
     text.literal(" ")?;
-    let month = text.one_of(&MONTHS)?;
+    let month = text.one_of(MONTHS)?;
     text.literal(" ")?;
     let year = text.number(4)?;
     text.literal(" ")?;
@@ -80,11 +70,11 @@ fn imf_fixdate(value: &str) -> Option<u64> {
 /// `Sunday, 06-Nov-94 08:49:37 GMT`
 fn rfc850_date(value: &str, now_ms: u64) -> Option<u64> {
     let mut text = Cursor(value.as_bytes());
-    text.one_of(&LONG_DAYS)?;
+    text.one_of(LONG_DAYS)?;
     text.literal(", ")?;
     let day = text.number(2)?;
     text.literal("-")?;
-    let month = text.one_of(&MONTHS)?;
+    let month = text.one_of(MONTHS)?;
     text.literal("-")?;
     let year = full_year(text.number(2)?, now_ms);
     text.literal(" ")?;
@@ -97,9 +87,9 @@ fn rfc850_date(value: &str, now_ms: u64) -> Option<u64> {
 /// `Sun Nov  6 08:49:37 1994`
 fn asctime_date(value: &str) -> Option<u64> {
     let mut text = Cursor(value.as_bytes());
-    text.one_of(&DAYS)?;
+    text.one_of(DAYS)?;
     text.literal(" ")?;
-    let month = text.one_of(&MONTHS)?;
+    let month = text.one_of(MONTHS)?;
     text.literal(" ")?;
     let day = match text.literal(" ") {
         Some(()) => text.number(1)?,
@@ -113,8 +103,8 @@ fn asctime_date(value: &str) -> Option<u64> {
     timestamp(year, month, day, time)
 }
 
-fn full_year(short: u64, now_ms: u64) -> u64 {
-    let this_year = 1970 + now_ms / MEAN_YEAR_MS;
+fn full_year(short: u32, now_ms: u64) -> u32 {
+    let this_year = 1970 + u32::from((now_ms as f64 / MEAN_YEAR_MS) as u16);
     match this_year - this_year % 100 + short {
         far_ahead if far_ahead > this_year + 50 => far_ahead - 100,
         far_behind if far_behind + 50 <= this_year => far_behind + 100,
@@ -131,23 +121,24 @@ impl Cursor<'_> {
         Some(())
     }
 
-    /// Exactly that many digits.
-    fn number(&mut self, length: usize) -> Option<u64> {
+    /// Exactly that many digits, at most four.
+    fn number(&mut self, length: usize) -> Option<u32> {
         let (digits, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
-        seconds(digits)
+        seconds(digits)?.try_into().ok()
     }
 
     /// The position of the name, from 1.
-    fn one_of(&mut self, names: &[&str]) -> Option<u64> {
+    fn one_of(&mut self, names: &str) -> Option<u32> {
+        let names = names.as_bytes().split(|byte| *byte == b' ');
         (1..).zip(names).find_map(|(position, name)| {
-            self.literal(name)?;
+            self.0 = self.0.strip_prefix(name)?;
             Some(position)
         })
     }
 
     /// `08:49:37` in seconds. A leap second is the last second of its minute.
-    fn time_of_day(&mut self) -> Option<u64> {
+    fn time_of_day(&mut self) -> Option<u32> {
         let hour = self.number(2)?;
         self.literal(":")?;
         let minute = self.number(2)?;
@@ -162,26 +153,26 @@ impl Cursor<'_> {
     }
 }
 
-fn timestamp(year: u64, month: u64, day: u64, seconds: u64) -> Option<u64> {
+fn timestamp(year: u32, month: u32, day: u32, seconds: u32) -> Option<u64> {
     if year < 1970 || day == 0 || day > days_in(year, month) {
         return None;
     }
     let days = days_before(year, month) + day - 1;
-    Some((days * 86_400 + seconds) * 1_000)
+    Some((u64::from(days) * 86_400 + u64::from(seconds)) * 1_000)
 }
 
 /// Days from 1970-01-01 to the first of the month (from 1).
-fn days_before(year: u64, month: u64) -> u64 {
-    let leap_days_until = |year: u64| year / 4 - year / 100 + year / 400;
+fn days_before(year: u32, month: u32) -> u32 {
+    let leap_days_until = |year: u32| year / 4 - year / 100 + year / 400;
     let years = (year - 1970) * 365 + leap_days_until(year - 1) - leap_days_until(1969);
-    years + (1..month).map(|month| days_in(year, month)).sum::<u64>()
+    years + (1..month).map(|month| days_in(year, month)).sum::<u32>()
 }
 
-fn is_leap(year: u64) -> bool {
+fn is_leap(year: u32) -> bool {
     year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400)
 }
 
-fn days_in(year: u64, month: u64) -> u64 {
+fn days_in(year: u32, month: u32) -> u32 {
     match month {
         2 if is_leap(year) => 29,
         2 => 28,

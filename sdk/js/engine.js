@@ -3,8 +3,12 @@
 //
 // Invariant: the engine is set up once, and everybody meets the same one.
 
-import { after, begin, current, digest, end, imports, next, setUp } from "oncegate-engine/engine.js";
+import { after, ask, digest, imports, setUp } from "oncegate-engine/engine.js";
 import { instantiate, instead } from "oncegate-encoding";
+
+import { toVerbs } from "./letter.js";
+
+const verbs = toVerbs({ after, ask, digest });
 
 let isThere = false;
 let loading;
@@ -35,7 +39,7 @@ export function isLoaded() {
 
 export function engine() {
   load();
-  if (isThere) return { after, begin, current, digest, end, next };
+  if (isThere) return verbs;
   throw new Error("oncegate: the engine is still being loaded; wait for `ready` first");
 }
 

@@ -46,7 +46,7 @@ class Oncegate extends EventTarget {
     this.#log = new Log(this.#store);
     if (typeof document !== "undefined") {
       this.#watchPage();
-      this.#begin();
+      whenIdle(() => this.#begin());
     }
   }
 
@@ -215,6 +215,11 @@ class Oncegate extends EventTarget {
       });
     }
   }
+}
+
+/** The page comes first: what the engine costs is paid when there is nothing else to do, or by the call that cannot wait for that. */
+function whenIdle(work) {
+  (globalThis.requestIdleCallback ?? setTimeout)(work);
 }
 
 /** A call joins what runs; what has just ended, it joins only as the second half of a double click. */

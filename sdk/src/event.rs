@@ -3,13 +3,12 @@
 use oncegate_core::attempt::{Answer, Event, Problem};
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::retry_after::{http_date, wait_ms};
-use wasm_bindgen::JsValue;
 
-use crate::object::{get, get_flag, get_number, get_text};
+use crate::fields::{Reader, whole_number};
 
 /// The event, and what an answer says of the key's lifetime.
-pub(crate) fn read(said: &JsValue) -> (Event, Option<u64>) {
-    let event = match get_text(said, "event").as_deref() {
+pub(crate) fn read(said: &mut Reader<'_>) -> (Event, Option<u64>) {
+    let event = match said.text() {
         Some("aborted") => Event::Aborted,
         Some("answered") => return answered(said),
         Some("cancel") => Event::CancelWanted,
@@ -22,54 +21,57 @@ pub(crate) fn read(said: &JsValue) -> (Event, Option<u64>) {
     (event, None)
 }
 
-fn answered(said: &JsValue) -> (Event, Option<u64>) {
-    let problem = get(said, "problem");
-    let status = status(said);
-    let lifetime_ms = lifetime_ms(said);
-    let is_gates_own = get(&problem, "safe_new_key").as_bool().is_some();
+fn answered(said: &mut Reader<'_>) -> (Event, Option<u64>) {
+    let http_status = said.number().unwrap_or_default() as u16;
+    let redirected = said.flag();
+    let status = said.text().map(status);
+    let lifetime_ms = said.text().and_then(lifetime_ms);
+    let from_header = retry_after(said.text(), said.text());
+    let is_foreign = said.flag();
+    let unnamed = said.flag();
+    let retry_after_ms = said.number().or(from_header);
+    let safe_new_key = said.choice();
     let answer = Answer {
-        http_status: get_number(said, "http").unwrap_or_default() as u16,
-        redirected: get_flag(said, "redirected"),
+        http_status,
+        redirected,
         status,
-        retry_after_ms: get_number(&problem, "retry_after_ms").or_else(|| retry_after(said)),
-        gate: status.is_some() || lifetime_ms.is_some() || is_gates_own,
-        unnamed: get_flag(said, "unnamed"),
-        problem: match get_flag(said, "foreign") {
+        retry_after_ms,
+        gate: status.is_some() || lifetime_ms.is_some() || safe_new_key.is_some(),
+        unnamed,
+        problem: match is_foreign {
             true => Problem::default(),
-            false => hints(&problem),
+            false => hints(said, safe_new_key),
         },
     };
     (Event::Answered(answer), lifetime_ms)
 }
 
 /// A word that is not known comes from a newer gate: it is no proof, and no absence either.
-fn status(said: &JsValue) -> Option<Status> {
-    let word = get_text(said, "status")?;
-    Some(Status::parse(&word).unwrap_or(Status::Unknown))
+fn status(word: &str) -> Status {
+    Status::parse(word).unwrap_or(Status::Unknown)
 }
 
 /// Counted by the sender's clock where it can be read.
-fn retry_after(said: &JsValue) -> Option<u64> {
+fn retry_after(wait: Option<&str>, date: Option<&str>) -> Option<u64> {
     let here_ms = js_sys::Date::now() as u64;
-    let sent_ms = get_text(said, "date").and_then(|date| http_date(&date, here_ms));
-    wait_ms(&get_text(said, "retryAfter")?, sent_ms.unwrap_or(here_ms))
+    let sent_ms = date.and_then(|date| http_date(date, here_ms));
+    wait_ms(wait?, sent_ms.unwrap_or(here_ms))
 }
 
-fn lifetime_ms(said: &JsValue) -> Option<u64> {
-    let seconds: u64 = get_text(said, "lifetime")?.parse().ok()?;
-    Some(seconds.saturating_mul(1_000))
+fn lifetime_ms(seconds: &str) -> Option<u64> {
+    Some(whole_number(seconds)?.saturating_mul(1_000))
 }
 
-fn hints(problem: &JsValue) -> Problem {
+fn hints(said: &mut Reader<'_>, safe_new_key: Option<bool>) -> Problem {
     Problem {
+        safe_new_key: safe_new_key == Some(true),
+        retryable: said.choice(),
         // Of a token that has expired unused, too, nothing was taken up: the next key is this payload's.
-        key_reused: match get_text(problem, "code").as_deref() {
+        key_reused: match said.text() {
             Some("key_reused") => true,
-            Some("token_expired") => get_flag(problem, "safe_new_key"),
+            Some("token_expired") => safe_new_key == Some(true),
             _ => false,
         },
-        state: get_text(problem, "state").and_then(|state| Outcome::parse(&state)),
-        safe_new_key: get_flag(problem, "safe_new_key"),
-        retryable: get(problem, "retryable").as_bool(),
+        state: said.text().and_then(Outcome::parse),
     }
 }

@@ -6,152 +6,123 @@ use std::cell::RefCell;
 
 use oncegate_core::attempt::budget::Budget;
 use oncegate_core::attempt::flow::{Act, Flow, Moment, Order, Step, Wish};
-use oncegate_core::attempt::record::Naming;
 use oncegate_core::attempt::{Config, End};
-use oncegate_core::intent::InstallSecret;
-use wasm_bindgen::{JsError, JsValue};
 
-use crate::object::{Fields, get, get_flag, get_number, get_text};
-use crate::{event, record};
+use crate::fields::{Reader, Writer};
+use crate::{event, naming, record};
 
 thread_local! {
     static FLOWS: RefCell<Vec<Option<Flow>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Begins a flow; what comes back has its number.
-pub(crate) fn begin(order: &JsValue, said: &JsValue, secret: InstallSecret) -> Fields {
-    let mut budget = budget(said);
-    let (flow, step) = Flow::start(read_order(order, secret), moment(said, &mut budget));
-    let told = tell(&flow, &step, budget);
-    let is_over = matches!(step.act, Act::Finish { .. });
+/// Begins a flow; what is told begins with its number. `None` if there is no secret.
+pub(crate) fn begin(said: &mut Reader<'_>, told: &mut Writer) -> Option<()> {
+    let mut budget = Budget::default();
+    let order = order(said)?;
+    let (flow, step) = Flow::start(order, moment(said, &mut budget));
     FLOWS.with_borrow_mut(|flows| {
         let free = flows.iter().position(Option::is_none);
         let number = free.unwrap_or_else(|| {
             flows.push(None);
             flows.len() - 1
         });
-        if let Some(place) = flows.get_mut(number) {
-            *place = (!is_over).then_some(flow);
-        }
-        told.set_number("flow", number as f64);
+        tell(told, number, &flow, &step, budget);
+        keep(flows, number, flow, &step);
     });
-    told
+    Some(())
 }
 
-/// Goes on with a flow.
-pub(crate) fn next(number: usize, said: &JsValue) -> Result<Fields, JsValue> {
+/// Goes on with a flow. `None` if there is none, or if that was not its last act: sdk/js is wrong.
+pub(crate) fn next(said: &mut Reader<'_>, told: &mut Writer) -> Option<()> {
+    let number = said.number()? as usize;
     let taken = FLOWS.with_borrow_mut(|flows| flows.get_mut(number).and_then(Option::take));
-    let flow = taken.ok_or_else(|| disorder("there is no such flow"))?;
-    let mut budget = budget(said);
+    let mut budget = Budget::default();
+    let moment = moment(said, &mut budget);
     let (event, lifetime_ms) = event::read(said);
-    let (flow, step) = flow
-        .next(event, lifetime_ms, moment(said, &mut budget))
-        .map_err(|_| disorder("an event came out of order"))?;
-    let told = tell(&flow, &step, budget);
-    if !matches!(step.act, Act::Finish { .. }) {
-        FLOWS.with_borrow_mut(|flows| {
-            if let Some(place) = flows.get_mut(number) {
-                *place = Some(flow);
-            }
-        });
+    let (flow, step) = taken?.next(event, lifetime_ms, moment).ok()?;
+    tell(told, number, &flow, &step, budget);
+    FLOWS.with_borrow_mut(|flows| keep(flows, number, flow, &step));
+    Some(())
+}
+
+fn keep(flows: &mut [Option<Flow>], number: usize, flow: Flow, step: &Step) {
+    let is_over = matches!(step.act, Act::Finish { .. });
+    if let Some(place) = flows.get_mut(number) {
+        *place = (!is_over).then_some(flow);
     }
-    Ok(told)
 }
 
-fn disorder(what: &str) -> JsValue {
-    JsError::new(&["oncegate: ", what, "; please report this"].concat()).into()
-}
-
-fn read_order(order: &JsValue, secret: InstallSecret) -> Order {
-    let number = |name| get_number(order, name).unwrap_or_default();
-    Order {
-        wish: match get_text(order, "wish").as_deref() {
+fn order(said: &mut Reader<'_>) -> Option<Order> {
+    Some(Order {
+        naming: naming(said)?,
+        wish: match said.text() {
             Some("cancel") => Wish::Cancel,
             Some("lookup") => Wish::LookUp,
             _ => Wish::Submit,
         },
-        naming: naming(order, secret),
-        digest: get_text(order, "digest").unwrap_or_default(),
-        proven: get_flag(order, "proven"),
+        digest: said.text().unwrap_or_default().into(),
+        proven: said.flag(),
         config: Config {
-            base_ms: number("baseMs"),
-            cap_ms: number("capMs"),
-            attempt_timeout_ms: number("attemptTimeoutMs"),
-            deadline_ms: number("deadlineMs"),
-            max_sends: number("maxAttempts") as u32,
+            base_ms: said.number().unwrap_or_default(),
+            cap_ms: said.number().unwrap_or_default(),
+            attempt_timeout_ms: said.number().unwrap_or_default(),
+            deadline_ms: said.number().unwrap_or_default(),
+            max_sends: said.number().unwrap_or_default() as u32,
         },
-        seed: number("seed"),
-    }
+        seed: said.number().unwrap_or_default(),
+    })
 }
 
-/// Without an intent, the secret is this call's own, and its first bytes are the randomness.
-fn naming(order: &JsValue, secret: InstallSecret) -> Naming {
-    match get_text(order, "intent") {
-        Some(intent) => Naming::Derived { secret, intent },
-        None => Naming::Drawn {
-            random: secret.random(),
-            wall_ms: js_sys::Date::now() as u64,
-        },
-    }
-}
-
-fn budget(said: &JsValue) -> Budget {
-    Budget::new(get_number(said, "budget").unwrap_or_default())
-}
-
-fn moment<'a>(said: &JsValue, budget: &'a mut Budget) -> Moment<'a> {
+fn moment<'a>(said: &mut Reader<'_>, budget: &'a mut Budget) -> Moment<'a> {
+    let now_ms = said.number().unwrap_or_default();
+    *budget = Budget::new(said.number().unwrap_or_default());
     Moment {
-        now_ms: get_number(said, "now").unwrap_or_default(),
+        now_ms,
         wall_ms: js_sys::Date::now() as u64,
-        stored: record::read(&get(said, "stored")),
+        stored: record::read(said),
         budget,
     }
 }
 
-fn tell(flow: &Flow, step: &Step, budget: Budget) -> Fields {
-    let told = Fields::new();
-    told.set_text("key", &flow.record().key);
-    told.set_number("sends", flow.record().sends.into());
-    told.set_number("budget", budget.full_at_ms() as f64);
-    if let Some(written) = &step.write {
-        told.set("write", &record::to_object(written));
-    }
-    let act = match step.act {
-        Act::Cancel { timeout_ms } => call(&told, "cancel", timeout_ms),
-        Act::Look { timeout_ms } => call(&told, "lookup", timeout_ms),
-        Act::Send { timeout_ms } => call(&told, "send", timeout_ms),
+fn tell(told: &mut Writer, number: usize, flow: &Flow, step: &Step, budget: Budget) {
+    record::write(step.write.as_ref(), told);
+    told.number(number as u64);
+    told.text(&flow.record().key);
+    told.number(flow.record().sends.into());
+    told.number(budget.full_at_ms());
+    match step.act {
+        Act::Cancel { timeout_ms } => tell_call(told, "cancel", timeout_ms),
+        Act::Look { timeout_ms } => tell_call(told, "lookup", timeout_ms),
+        Act::Send { timeout_ms } => tell_call(told, "send", timeout_ms),
         Act::Wait { until_ms, online } => {
-            told.set_number("untilMs", until_ms as f64);
-            told.set_flag("online", online);
-            "wait"
+            told.text("wait");
+            told.number(until_ms);
+            told.flag(online);
         }
         Act::Finish { end, answered } => {
-            told.set_flag("answered", answered);
-            tell_end(&told, end)
+            told.text("finish");
+            told.flag(answered);
+            tell_end(told, end);
         }
-    };
-    told.set_text("act", act);
-    told
+    }
 }
 
-fn call(told: &Fields, act: &'static str, timeout_ms: u64) -> &'static str {
-    told.set_number("timeoutMs", timeout_ms as f64);
-    act
+fn tell_call(told: &mut Writer, act: &str, timeout_ms: u64) {
+    told.text(act);
+    told.number(timeout_ms);
 }
 
-fn tell_end(told: &Fields, end: End) -> &'static str {
+fn tell_end(told: &mut Writer, end: End) {
     let (outcome, reason) = match end {
         End::Done { replayed, changed } => {
-            told.set_flag("replayed", replayed);
-            told.set_flag("changed", changed);
-            ("done", None)
+            told.text("done");
+            told.absent(1);
+            told.flag(replayed);
+            return told.flag(changed);
         }
-        End::Failed(reason) => ("failed", Some(reason.as_str())),
-        End::Unknown(why) => ("unknown", Some(why.as_str())),
+        End::Failed(reason) => ("failed", reason.as_str()),
+        End::Unknown(why) => ("unknown", why.as_str()),
     };
-    if let Some(reason) = reason {
-        told.set_text("reason", reason);
-    }
-    told.set_text("outcome", outcome);
-    "finish"
+    told.text(outcome);
+    told.text(reason);
 }

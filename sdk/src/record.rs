@@ -1,44 +1,54 @@
-//! The stored record as a plain object, as sdk/js reads it from storage and writes it there.
+//! The stored record as fields, as sdk/js reads it from storage and writes it there.
 //!
 //! Invariant: a record that cannot be understood counts as absent, which leads to a key that was used
 //! before and never to a new one.
 
 use oncegate_core::attempt::record::{Phase, Record};
-use wasm_bindgen::JsValue;
 
-use crate::object::{Fields, get_flag, get_number, get_text};
+use crate::fields::{Reader, Writer};
 
-pub(crate) fn read(stored: &JsValue) -> Option<Record> {
-    let key = get_text(stored, "key")?;
-    let phase = Phase::parse(&get_text(stored, "phase")?)?;
-    if phase != Phase::None && !is_key(&key) {
+const FIELDS: usize = 8;
+
+pub(crate) fn read(stored: &mut Reader<'_>) -> Option<Record> {
+    let epoch = stored.number();
+    let key = stored.text();
+    let phase = stored.text().and_then(Phase::parse);
+    let digest = stored.text();
+    let mixed = stored.flag();
+    let sends = stored.number().map(u32::try_from);
+    let first_sent_ms = stored.number();
+    let lifetime_ms = stored.number();
+    let (key, phase) = (key?, phase?);
+    if phase != Phase::None && !is_key(key) {
         return None;
     }
     Some(Record {
-        epoch: get_number(stored, "epoch")?,
-        key,
+        epoch: epoch?,
+        key: key.into(),
         phase,
-        digest: get_text(stored, "digest")?,
-        mixed: get_flag(stored, "mixed"),
-        sends: u32::try_from(get_number(stored, "sends")?).ok()?,
-        first_sent_ms: get_number(stored, "firstSent")?,
-        lifetime_ms: get_number(stored, "lifetime"),
+        digest: digest?.into(),
+        mixed,
+        sends: sends?.ok()?,
+        first_sent_ms: first_sent_ms?,
+        lifetime_ms,
     })
 }
 
-pub(crate) fn to_object(record: &Record) -> Fields {
-    let stored = Fields::new();
-    stored.set_number("epoch", record.epoch as f64);
-    stored.set_text("key", &record.key);
-    stored.set_text("phase", record.phase.as_str());
-    stored.set_text("digest", &record.digest);
-    stored.set_flag("mixed", record.mixed);
-    stored.set_number("sends", record.sends.into());
-    stored.set_number("firstSent", record.first_sent_ms as f64);
-    if let Some(lifetime_ms) = record.lifetime_ms {
-        stored.set_number("lifetime", lifetime_ms as f64);
+pub(crate) fn write(record: Option<&Record>, told: &mut Writer) {
+    let Some(record) = record else {
+        return told.absent(FIELDS);
+    };
+    told.number(record.epoch);
+    told.text(&record.key);
+    told.text(record.phase.as_str());
+    told.text(&record.digest);
+    told.flag(record.mixed);
+    told.number(record.sends.into());
+    told.number(record.first_sent_ms);
+    match record.lifetime_ms {
+        Some(lifetime_ms) => told.number(lifetime_ms),
+        None => told.absent(1),
     }
-    stored
 }
 
 /// Every key of the SDK's is a UUID; another one was not written by it.

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
+import { toVerbs } from "../js/letter.js";
+
 const engines = new URL("../../target/xtask/sdk-glue/", import.meta.url);
 const vectors = (name) => JSON.parse(readFileSync(new URL(`../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
 
@@ -15,7 +17,7 @@ const REFUSED_FOR_NOW = { event: "answered", http: 503, status: "not_executed" }
 async function start(encoding, instantiate) {
   const engine = await import(`${engines}engine.js?${encoding}`);
   engine.setUp(instantiate(engine.imports()));
-  return engine;
+  return toVerbs(engine);
 }
 
 const wasm = readFileSync(new URL("engine.wasm", engines));

@@ -1,4 +1,4 @@
-//! What a page waits for the SDK: its size, and the time until it answers. The time has a budget, which is held here and in
+//! What a page pays for the SDK: its size, and the time until it takes a click. The time has a budget, which is held here and in
 //! no test: a machine that is busy with something else would fail it.
 
 use anyhow::{Result, bail};
@@ -12,8 +12,8 @@ use crate::setup::{Tools, chromium};
 /// How to measure the SDK.
 #[derive(Args)]
 pub(crate) struct Sdk {
-    /// How often each entry is started, in turns; what is reported are medians
-    #[arg(long, default_value_t = 15)]
+    /// How often each entry is started, in turns
+    #[arg(long, default_value_t = 20)]
     rounds: usize,
 }
 

@@ -1,7 +1,7 @@
 //! The engine: one Rust build, its glue, and its two encodings.
 //!
 //! Invariant: both encodings are made from the same WebAssembly and are driven by the same glue. That is why it uses
-//! nothing beyond WebAssembly's first version, the only one that can be written as plain JavaScript.
+//! nothing beyond what can be written as plain JavaScript: WebAssembly's first version, and copying memory as a whole.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,11 +17,16 @@ use crate::ui::Step;
 const CRATE: &str = "oncegate_sdk";
 
 /// What the engine's WebAssembly may use.
-const FEATURES: [&str; 2] = ["--mvp-features", "--enable-mutable-globals"];
+const FEATURES: [&str; 4] = [
+    "--mvp-features",
+    "--enable-mutable-globals",
+    "--enable-bulk-memory",
+    "--enable-bulk-memory-opt",
+];
 
 /// `immediate-abort` and a standard library built for it leave out the texts of panics that nobody reads in a page, and
 /// SHA-256 in a loop instead of unrolled hashes a few hundred bytes fast enough: together a third of the download.
-const RUSTFLAGS: &str = "-Ctarget-cpu=mvp -Zunstable-options -Cpanic=immediate-abort --cfg sha2_backend_soft=\"compact\"";
+const RUSTFLAGS: &str = "-Ctarget-cpu=mvp -Ctarget-feature=+bulk-memory -Zunstable-options -Cpanic=immediate-abort --cfg sha2_backend_soft=\"compact\"";
 
 /// How sdk/js starts the engine: it gives the imports to an encoding, and its exports to the glue.
 const SEAM: &str = "
@@ -108,9 +113,37 @@ fn adapt(script: &Path, text: &Path) -> Result<()> {
         glue = glue.replace(name, &format!("i{number}"));
         wasm = wasm.replace(name, &format!("i{number}"));
     }
+    let exports: Vec<String> = wasm.lines().filter_map(glues_export).collect();
+    for (number, name) in exports.iter().enumerate() {
+        glue = glue.replace(&format!("wasm.{name}"), &format!("wasm.e{number}"));
+        wasm = wasm.replace(
+            &format!("(export \"{name}\""),
+            &format!("(export \"e{number}\""),
+        );
+    }
     fs::write(script, glue + SEAM)?;
-    fs::write(text, wasm)?;
+    fs::write(text, without_global_exports(&wasm))?;
     Ok(())
+}
+
+/// Numbers that wasm-bindgen exports for a way to end that this glue does not have.
+fn without_global_exports(wasm: &str) -> String {
+    let is_one =
+        |line: &&str| line.trim_start().starts_with("(export ") && line.contains(" (global ");
+    wasm.lines()
+        .filter(|line| !is_one(line))
+        .flat_map(|line| [line, "\n"])
+        .collect()
+}
+
+/// `__wbindgen_free` of a line ` (export "__wbindgen_free" (func $__wbindgen_free))`: what only the glue calls.
+fn glues_export(line: &str) -> Option<String> {
+    let (name, target) = line
+        .trim_start()
+        .strip_prefix("(export \"")?
+        .split_once('"')?;
+    let is_glues = name.starts_with("__wbindgen") || name.starts_with("wasm_bindgen");
+    (is_glues && target.starts_with(" (func")).then(|| name.to_owned())
 }
 
 /// When WebAssembly's memory grows, its old buffer is detached, and the glue looks for that. In plain JavaScript the old
@@ -204,6 +237,14 @@ mod tests {
             hashed_import("        __wbindgen_throw: function(arg0) {"),
             None
         );
+    }
+
+    #[test]
+    fn only_what_the_glue_calls_is_renamed() {
+        let found = glues_export(r#" (export "__wbindgen_free" (func $__wbindgen_free))"#);
+        assert_eq!(found.as_deref(), Some("__wbindgen_free"));
+        assert_eq!(glues_export(r#" (export "ask" (func $ask))"#), None);
+        assert_eq!(glues_export(r#" (export "memory" (memory $0))"#), None);
     }
 
     #[test]
