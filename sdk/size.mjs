@@ -17,6 +17,7 @@ export const BUDGETS = {
   "auto.js": 512,
   "element.js": 1_024,
   "tokens.js": 2_560,
+  "claims.js": 1_536,
   "fetch.js": 1_024,
   "axios.js": 512,
   "ky.js": 512,

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { createClaims } from "../../sdk/dist/claims.js";
 import { startOrigin } from "../support/origin.mjs";
 import { startStack, until } from "../support/stack.mjs";
 
@@ -184,6 +185,22 @@ test("an owner is asked for nothing else: no customer's key is a claim, and supp
   const seen = await (await admin(`?${query}`)).json();
   assert.deepEqual([seen.operation, seen.state, seen.terms.route], [mine.operation, "dispatched", "@claims"]);
   assert.equal((await (await admin(`/${mine.operation}`)).json()).operation, mine.operation);
+});
+
+test("message consumed twice: two consumers of one queue, and each message has one effect", async () => {
+  const scope = `mail-${newKey()}`;
+  const keys = Array.from({ length: 10 }, newKey);
+  const sent = [];
+  const consumer = createClaims({ gate: stack.gate, secret: SECRET, scope });
+  const deliver = (key) => consumer.run({ key, sentAt: Date.now() }, async () => {
+    sent.push(key);
+    return `mail ${key}`;
+  });
+  // Each message is delivered three times, to whoever is there.
+  const answers = (await Promise.all([...keys, ...keys, ...keys].map((key) => deliver(key).catch(({ code }) => ({ code }))))).filter(({ code }) => code !== "quota_exceeded");
+  assert.equal(new Set(sent).size, sent.length);
+  assert.ok(sent.length > 0 && answers.every(({ answer }) => answer === "done" || answer === "busy"));
+  assert.deepEqual((await deliver(sent[0])).result, `mail ${sent[0]}`);
 });
 
 test("claims are counted, and shown among the decisions", async () => {
