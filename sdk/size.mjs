@@ -21,6 +21,7 @@ export const BUDGETS = {
   "fetch.js": 1_024,
   "axios.js": 512,
   "ky.js": 512,
+  "lock.js": 2_048,
   "react.js": 1_024,
   "vue.js": 1_024,
   "svelte.js": 1_024,

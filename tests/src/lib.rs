@@ -21,6 +21,7 @@
 //! | `story` | tells a world in prose |
 //! | `check` | small worlds, seen whole |
 //! | `claims` | a message and those who want to work on it, seen whole |
+//! | `locks` | programs that take one lock in turn |
 //! | `tabs` | two tabs of one browser, seen whole |
 //!
 //! [`verbs`] needs no world: it is what can happen to one record.
@@ -31,6 +32,7 @@ pub mod claims;
 mod courier;
 mod env;
 mod faults;
+pub mod locks;
 mod model;
 mod network;
 mod origin;

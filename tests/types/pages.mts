@@ -9,6 +9,7 @@ import { OncegateForm } from "oncegate/element";
 import { createFetch, fetch, NoResponseError } from "oncegate/fetch";
 import { bindForm } from "oncegate/form";
 import { oncegateOptions } from "oncegate/ky";
+import { createLocks, LockError } from "oncegate/lock";
 import { OncegatePanel } from "oncegate/panel";
 import { useOncegate as useReact } from "oncegate/react";
 import { TokenError, tokens } from "oncegate/tokens";
@@ -65,3 +66,17 @@ const element: OncegateForm = document.createElement("oncegate-form");
 const panel: OncegatePanel = document.createElement("oncegate-panel");
 panel.client = element.client = client;
 export const clean = [unbind, uninstall];
+
+export async function settle(): Promise<number> {
+  const locks = createLocks({ gate: "https://shop.example", secret: "s" });
+  // @ts-expect-error the option is called ttlMs
+  locks.lock("settlement", { ttl: 1 });
+  try {
+    const held = await locks.lock("settlement", { ttlMs: 30_000, waitMs: 60_000, signal: AbortSignal.timeout(90_000) });
+    held.lost satisfies AbortSignal;
+    await held.release();
+    return held.fence;
+  } catch (error) {
+    return error instanceof LockError && error.code === "lock_busy" ? 0 : -1;
+  }
+}

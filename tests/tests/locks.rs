@@ -1,0 +1,115 @@
+//! Locks under crashes, evictions, lost and late messages and clocks that are set; and that it would be seen
+//! if a shell got one of these things wrong.
+
+use std::sync::LazyLock;
+
+use oncegate_tests::locks::{LockBug, LockFailure, LockOracle, LockSummary, run};
+
+const SEEDS: u64 = 3_000;
+
+static RUNS: LazyLock<Vec<Result<LockSummary, LockFailure>>> =
+    LazyLock::new(|| (0..SEEDS).map(|seed| run(seed, None)).collect());
+
+#[track_caller]
+fn holds(oracle: LockOracle) {
+    let failures = RUNS.iter().filter_map(|run| run.as_ref().err());
+    if let Some(failure) = failures
+        .into_iter()
+        .find(|failure| failure.oracle == oracle)
+    {
+        panic!("{failure}");
+    }
+}
+
+#[track_caller]
+fn caught(bug: LockBug, by: LockOracle) {
+    let mut others = Vec::new();
+    for seed in 0..SEEDS {
+        match run(seed, Some(bug)) {
+            Err(failure) if failure.oracle == by => return println!("{bug:?}: {failure}"),
+            Err(failure) => others.push(failure.oracle),
+            Ok(_) => {}
+        }
+    }
+    others.dedup();
+    panic!("{bug:?} was caught by {others:?} only");
+}
+
+#[test]
+fn a_grant_has_a_greater_fence_than_all_before() {
+    holds(LockOracle::FencesGrow);
+}
+
+#[test]
+fn no_two_have_a_lock_at_once() {
+    holds(LockOracle::OneHolder);
+}
+
+#[test]
+fn who_waits_for_somebody_that_is_gone_waits_for_a_moment() {
+    holds(LockOracle::GoneCostAMoment);
+}
+
+#[test]
+fn a_free_lock_is_with_the_first_who_waits() {
+    holds(LockOracle::NoLostWakeUp);
+    holds(LockOracle::ServedInOrder);
+}
+
+#[test]
+fn one_request_has_one_lock() {
+    holds(LockOracle::OneLockPerRequest);
+}
+
+#[test]
+fn nobody_starves() {
+    holds(LockOracle::NobodyStarves);
+    let mut sum = LockSummary::default();
+    for run in RUNS.iter().flatten() {
+        sum.grants += run.grants;
+        sum.handed += run.handed;
+        sum.evictions += run.evictions;
+    }
+    println!("{SEEDS} worlds: {sum:?}");
+    assert!(sum.handed > SEEDS && sum.evictions > SEEDS);
+}
+
+#[test]
+fn planted_time_counted_from_the_answer_is_caught() {
+    caught(LockBug::CountedFromAnswer, LockOracle::OneHolder);
+}
+
+#[test]
+fn planted_fences_that_begin_at_the_clock_are_caught() {
+    caught(LockBug::FenceFromClock, LockOracle::FencesGrow);
+}
+
+#[test]
+fn planted_a_hand_over_for_the_whole_ttl_is_caught() {
+    caught(LockBug::HandedForTtl, LockOracle::GoneCostAMoment);
+}
+
+#[test]
+fn planted_a_key_that_is_ignored_is_caught() {
+    caught(LockBug::KeyIgnored, LockOracle::OneLockPerRequest);
+}
+
+#[test]
+fn planted_the_last_before_the_first_is_caught() {
+    caught(LockBug::LastFirst, LockOracle::ServedInOrder);
+}
+
+#[test]
+fn planted_a_release_by_anyone_is_caught() {
+    caught(LockBug::ReleasedByAnyone, LockOracle::OneHolder);
+}
+
+#[test]
+fn planted_a_row_after_the_answer_is_caught() {
+    caught(LockBug::RowAfterAnswer, LockOracle::OneHolder);
+}
+
+#[test]
+fn planted_a_lost_wake_up_is_caught() {
+    caught(LockBug::WakeLost, LockOracle::NoLostWakeUp);
+}
