@@ -44,6 +44,8 @@ class Door {
     this.arrivals = [];
     this.letGo();
     this.#holds = true;
+    /** Scripts that a test has made for its page, by name. */
+    this.scripts = {};
     /** What pages have told, by themselves, without being asked. */
     this.told = [];
   }
@@ -88,7 +90,7 @@ class Door {
   }
 
   async #page(name, request, response) {
-    const content = await readFile(new URL(name, PAGES));
+    const content = this.scripts[name] ?? (await readFile(new URL(name, PAGES)));
     request.resume();
     response.writeHead(200, { "content-type": TYPES[extname(name)], "cache-control": "no-cache", ...this.pageHeaders }).end(content);
   }
