@@ -8,7 +8,17 @@ import { newKey, query, until } from "./support/gate.mjs";
 import { watchStore } from "./support/store.mjs";
 
 let object;
-beforeEach(() => (object = env.LOCKS.getByName(newKey())));
+let key;
+beforeEach(() => {
+  key = newKey();
+  object = env.LOCKS.getByName(key);
+});
+
+/** A stub is of no use after its object was aborted. */
+async function replaced(replace) {
+  await replace();
+  object = env.LOCKS.getByName(key);
+}
 
 async function tell(message) {
   const answer = await object.fetch("https://locks/", { method: "POST", body: `1 ${JSON.stringify(message)}` });
@@ -54,14 +64,14 @@ test("handing it over is one row, and who waits costs none", async () => {
 test("a lock outlives its object, and its fences go on growing", async () => {
   const first = await take();
   for (const replace of [() => evictDurableObject(object), abortAllDurableObjects]) {
-    await replace();
+    await replaced(replace);
     expect(await ask()).toEqual({ busy: null });
     expect((await renew(first.owner)).granted.fence).toBe(first.fence);
   }
   await release(first.owner);
   let last = first.fence;
   for (let turn = 0; turn < 3; turn++) {
-    await abortAllDurableObjects();
+    await replaced(abortAllDurableObjects);
     const { owner, fence } = await take();
     expect(fence).toBeGreaterThan(last);
     last = fence;
