@@ -14,7 +14,7 @@ const VERSION: &str = "p1";
 
 /// A place, and until when it is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
+#[expect(clippy::exhaustive_structs, reason = "a place has exactly these parts")]
 pub struct Place {
     /// Where in the line.
     pub ticket: Ticket,
