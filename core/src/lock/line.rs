@@ -47,9 +47,9 @@ impl Line {
     }
 
     /// Nobody would hear this one any more.
-    pub(super) fn remove(&mut self, ticket: Ticket) {
+    pub(super) fn remove(&mut self, asker: Asker) {
         self.0
-            .retain(|waiter| waiter.ticket != ticket || !waiter.is_here);
+            .retain(|waiter| waiter.asker != asker || !waiter.is_here);
     }
 
     /// Whether somebody stands before this place.
@@ -70,7 +70,7 @@ impl Line {
             .retain(|waiter| waiter.is_here || waiter.until_ms > now_ms);
         for waiter in &mut self.0 {
             if waiter.is_here && waiter.until_ms <= now_ms {
-                told.push(Told::Busy(waiter.step_aside(now_ms)));
+                told.push(Told::Busy(waiter.asker, waiter.step_aside(now_ms)));
             }
         }
     }

@@ -80,11 +80,22 @@ pub enum Turn {
 #[expect(clippy::exhaustive_enums, reason = "a shell must tell them apart")]
 pub enum Told {
     /// It has the lock.
-    Granted(Ticket, Held),
+    Granted(Held),
     /// It has waited long enough, and its place is kept for a while.
-    Busy(Place),
-    /// It has asked again, and the newer request is the one that waits.
-    Superseded(Ticket),
+    Busy(Asker, Place),
+    /// It has asked again, and the newer request is the one that waits; or it was called off.
+    Superseded(Asker),
+}
+
+impl Told {
+    /// Who is to hear it. Tickets do not tell waiters apart: after the line was lost, two may have come
+    /// at one time.
+    pub fn asker(&self) -> Asker {
+        match self {
+            Self::Granted(held) => held.asker,
+            Self::Busy(asker, _) | Self::Superseded(asker) => *asker,
+        }
+    }
 }
 
 /// The lock is not the caller's, or not any more.
@@ -168,7 +179,7 @@ impl Lock {
         let earlier = lock.line.leave(ask.asker);
         let known = earlier.as_ref().map(|waiter| waiter.ticket).or(ask.place);
         if let Some(waiter) = earlier.filter(|waiter| waiter.is_here) {
-            told.push(Told::Superseded(waiter.ticket));
+            told.push(Told::Superseded(waiter.asker));
         }
         let ticket = known.unwrap_or_else(|| moment.fences.ticket(moment.now_ms));
         let turn = if lock.held.is_none() && !lock.line.has_before(ticket) {
@@ -234,11 +245,12 @@ impl Lock {
     /// Who had asked does not want it any more, whether it has the lock, waits for it, or its request is
     /// still on its way.
     #[must_use]
-    pub fn call_off(self, moment: &mut Moment<'_>, asker: Asker) -> (Self, Vec<Told>) {
+    pub fn call_off(mut self, moment: &mut Moment<'_>, asker: Asker) -> (Self, Vec<Told>) {
+        // Before time passes: else it might be handed the lock and lose it to the next one in a moment,
+        // and both would have been given the one owner.
+        let waiter = self.line.leave(asker).filter(|waiter| waiter.is_here);
         let (mut lock, mut told) = self.pass_time(moment);
-        if let Some(waiter) = lock.line.leave(asker).filter(|waiter| waiter.is_here) {
-            told.push(Told::Superseded(waiter.ticket));
-        }
+        told.extend(waiter.map(|waiter| Told::Superseded(waiter.asker)));
         let held = lock.held.take_if(|held| held.asker == asker);
         lock.remember(asker, held.map(|held| held.owner), moment.now_ms);
         lock.hand_over(moment, &mut told);
@@ -260,10 +272,10 @@ impl Lock {
         (lock, taken.map(drop).ok_or(Lost), told)
     }
 
-    /// Nobody would hear the one with this ticket any more.
+    /// Nobody would hear this one any more.
     #[must_use]
-    pub fn gone(mut self, ticket: Ticket) -> Self {
-        self.line.remove(ticket);
+    pub fn gone(mut self, asker: Asker) -> Self {
+        self.line.remove(asker);
         self
     }
 
@@ -274,7 +286,7 @@ impl Lock {
         if let Some(first) = self.line.take_first() {
             let end_ms = moment.now_ms + first.ttl.as_ms().min(HANDOVER_MS);
             let held = self.grant(moment, first.asker, first.ttl, end_ms);
-            told.push(Told::Granted(first.ticket, held));
+            told.push(Told::Granted(held));
         }
     }
 

@@ -1,4 +1,5 @@
-use alloc::string::ToString;
+mod parts;
+
 use alloc::vec::Vec;
 
 #[cfg(target_family = "wasm")]
@@ -63,10 +64,22 @@ impl Table {
     }
 
     fn wait(&mut self, who: u8) -> Ticket {
-        match self.ask(who, LONGEST_WAIT_MS, None) {
+        self.wait_at(who, None)
+    }
+
+    fn wait_at(&mut self, who: u8, place: Option<Ticket>) -> Ticket {
+        match self.ask(who, LONGEST_WAIT_MS, place) {
             Turn::Waits(ticket) => ticket,
             turn => panic!("{turn:?}"),
         }
+    }
+
+    fn call_off(&mut self, who: u8) -> Vec<Told> {
+        self.with(|lock, moment| {
+            let (lock, told) = lock.call_off(moment, asker(who));
+            (lock, (), told)
+        });
+        core::mem::take(&mut self.told)
     }
 
     fn release(&mut self, owner: Owner) -> Result<(), Lost> {
@@ -90,9 +103,9 @@ impl Table {
         self.told.remove(0)
     }
 
-    fn granted(&mut self, to: Ticket) -> Held {
+    fn granted(&mut self, who: u8) -> Held {
         match self.told() {
-            Told::Granted(ticket, held) if ticket == to => held,
+            Told::Granted(held) if held.asker == asker(who) => held,
             told => panic!("{told:?}"),
         }
     }
@@ -165,10 +178,12 @@ fn a_late_copy_of_a_request_that_is_done_takes_no_lock() {
 fn they_are_served_in_the_order_in_which_they_came() {
     let mut table = Table::new();
     let mut held = table.get(1);
-    let tickets = [2, 3, 4].map(|who| table.wait(who));
-    for ticket in tickets {
+    for who in [2, 3, 4] {
+        table.wait(who);
+    }
+    for who in [2, 3, 4] {
         table.release(held.owner).unwrap();
-        let next = table.granted(ticket);
+        let next = table.granted(who);
         assert!(next.fence > held.fence);
         held = next;
     }
@@ -178,13 +193,14 @@ fn they_are_served_in_the_order_in_which_they_came() {
 fn who_was_handed_it_and_is_gone_has_it_for_a_moment() {
     let mut table = Table::new();
     let held = table.get(1);
-    let (gone, next) = (table.wait(2), table.wait(3));
+    table.wait(2);
+    table.wait(3);
     table.release(held.owner).unwrap();
-    let unheard = table.granted(gone);
+    let unheard = table.granted(2);
     assert_eq!(unheard.until_ms, table.now_ms + HANDOVER_MS);
     assert_eq!(table.lock.next_ms(), Some(unheard.until_ms));
     table.pass(HANDOVER_MS);
-    let confirmed = table.granted(next);
+    let confirmed = table.granted(3);
     assert_eq!(
         table.renew(confirmed.owner).unwrap().until_ms,
         table.now_ms + USUAL_TTL_MS
@@ -195,10 +211,27 @@ fn who_was_handed_it_and_is_gone_has_it_for_a_moment() {
 fn nobody_is_handed_what_is_known_to_be_heard_by_nobody() {
     let mut table = Table::new();
     let held = table.get(1);
-    let (gone, next) = (table.wait(2), table.wait(3));
-    table.lock = core::mem::take(&mut table.lock).gone(gone);
+    table.wait(2);
+    table.wait(3);
+    table.lock = core::mem::take(&mut table.lock).gone(asker(2));
     table.release(held.owner).unwrap();
-    table.granted(next);
+    table.granted(3);
+}
+
+#[test]
+fn two_that_came_at_one_time_are_two() {
+    let mut table = Table::new();
+    let mut held = table.get(1);
+    // As after the line was lost, when each says since when it waits.
+    let at = Some(Ticket::since(NOW));
+    for who in [2, 3, 4] {
+        assert_eq!(table.wait_at(who, at), Ticket::since(NOW));
+    }
+    table.lock = core::mem::take(&mut table.lock).gone(asker(3));
+    for who in [2, 4] {
+        table.release(held.owner).unwrap();
+        held = table.granted(who);
+    }
 }
 
 #[test]
@@ -207,7 +240,7 @@ fn the_place_of_who_has_waited_in_vain_is_kept_and_the_lock_with_it() {
     let held = table.get(1);
     let ticket = table.wait(2);
     table.pass(LONGEST_WAIT_MS);
-    let Told::Busy(place) = table.told() else {
+    let Told::Busy(_, place) = table.told() else {
         panic!("{:?}", table.told)
     };
     assert_eq!(place.ticket, ticket);
@@ -227,11 +260,11 @@ fn a_place_is_kept_for_a_while_only() {
     table.wait(2);
     table.pass(LONGEST_WAIT_MS);
     table.told();
-    let later = table.wait(3);
+    table.wait(3);
     table.release(held.owner).unwrap();
     assert_eq!(table.lock.next_ms(), Some(table.now_ms + PLACE_MS));
     table.pass(PLACE_MS);
-    table.granted(later);
+    table.granted(3);
 }
 
 #[test]
@@ -243,7 +276,7 @@ fn a_place_is_good_after_the_line_was_forgotten() {
     let later = table.wait(3);
     assert_eq!(table.ask(2, 1_000, Some(ticket)), Turn::Waits(ticket));
     table.release(held.owner).unwrap();
-    table.granted(ticket);
+    table.granted(2);
     assert!(later > ticket);
 }
 
@@ -253,40 +286,52 @@ fn the_newer_request_of_one_asker_is_the_one_that_waits() {
     let held = table.get(1);
     let ticket = table.wait(2);
     assert_eq!(table.ask(2, 1_000, None), Turn::Waits(ticket));
-    assert_eq!(table.told(), Told::Superseded(ticket));
+    assert_eq!(table.told(), Told::Superseded(asker(2)));
     table.release(held.owner).unwrap();
-    table.granted(ticket);
+    table.granted(2);
 }
 
 #[test]
 fn what_is_called_off_is_out_of_the_line_and_out_of_the_lock() {
     let mut table = Table::new();
     table.get(1);
-    let (called_off, next) = (table.wait(2), table.wait(3));
-    let mut call_off = |who| {
-        table.with(|lock, moment| {
-            let (lock, told) = lock.call_off(moment, asker(who));
-            (lock, (), told)
-        });
-        core::mem::take(&mut table.told)
-    };
-    assert_eq!(call_off(2), [Told::Superseded(called_off)]);
-    assert!(matches!(call_off(1)[..], [Told::Granted(ticket, _)] if ticket == next));
+    table.wait(2);
+    table.wait(3);
+    assert_eq!(table.call_off(2), [Told::Superseded(asker(2))]);
+    assert!(matches!(&table.call_off(1)[..], [Told::Granted(held)] if held.asker == asker(3)));
     // And one whose request is still on its way.
-    assert_eq!(call_off(4), []);
+    assert_eq!(table.call_off(4), []);
     assert_eq!(table.ask(4, 0, None), Turn::Done);
+}
+
+#[test]
+fn what_is_called_off_as_its_turn_comes_leaves_no_owner_behind() {
+    let mut table = Table::new();
+    let ended = table.get(1);
+    table.now_ms = ended.until_ms - 1;
+    table.wait(2);
+    table.wait(3);
+    table.now_ms = ended.until_ms;
+    let told = table.call_off(2);
+    let granted = |told: &Told| match told {
+        Told::Granted(held) => Some(held.owner),
+        _ => None,
+    };
+    let owners: Vec<Owner> = told.iter().filter_map(granted).collect();
+    let held = table.lock.held().unwrap();
+    assert_eq!((held.asker, owners), (asker(3), [held.owner].into()));
 }
 
 #[test]
 fn a_person_takes_away_what_they_have_seen_and_nothing_else() {
     let mut table = Table::new();
     let held = table.get(1);
-    let next = table.wait(2);
+    table.wait(2);
     let mut take = |fence| table.with(|lock, moment| lock.take_away(moment, fence));
     assert_eq!(take(Fence::new(1)), Err(Lost));
     assert_eq!(take(held.fence), Ok(()));
     assert_eq!(take(held.fence), Err(Lost));
-    table.granted(next);
+    table.granted(2);
     assert_eq!(table.renew(held.owner), Err(Lost));
 }
 
@@ -308,100 +353,4 @@ fn a_line_has_an_end() {
     }
     let turn = table.with(|lock, moment| lock.acquire(moment, &ask(1)));
     assert_eq!(turn, Turn::Busy);
-}
-
-#[test]
-fn fences_grow_whatever_the_clock_does_and_however_often_the_object_is_replaced() {
-    let mut fences = Fences::default();
-    let (mut last, mut stored) = (0, 0);
-    for now_ms in [NOW, NOW + 1, NOW + 1, NOW - 3_600_000, 5, NOW] {
-        for _ in 0..3 {
-            let fence = fences.fence(now_ms).as_u64();
-            assert!(fence > last && fence >= now_ms * 1_024);
-            last = fence;
-            stored = fences.to_store().unwrap_or(stored);
-            assert!(stored >= last);
-        }
-        fences = Fences::restored(stored);
-    }
-    // A number that a double holds, for two hundred years.
-    assert!(last < 1 << 53);
-}
-
-#[test]
-fn the_bound_is_stored_once_in_ten_seconds() {
-    let mut fences = Fences::default();
-    let stored = (0..20_000).filter(|ms| {
-        fences.fence(NOW + ms);
-        fences.to_store().is_some()
-    });
-    assert_eq!(stored.count(), 2);
-}
-
-#[test]
-fn time_neither_goes_back_nor_stands_still() {
-    let mut clock = Clock::new(NOW, 0);
-    assert_eq!(clock.tick(NOW + 10), NOW + 10);
-    assert_eq!(clock.tick(NOW - 3_600_000), NOW + 10);
-    assert_eq!(clock.tick(NOW - 3_600_000 + 5), NOW + 15);
-    assert_eq!(Clock::new(NOW, NOW + 500).tick(NOW + 1), NOW + 501);
-}
-
-#[test]
-fn a_name_is_written_in_one_way() {
-    for name in ["a", "stock:mug-1", "jobs.2026-01-01~x_y", &"n".repeat(128)] {
-        assert_eq!(LockName::parse(name).unwrap().as_str(), name);
-    }
-    for (name, reason) in [
-        ("", "needs a name"),
-        ("..", "dots alone"),
-        ("a/b", "position 1"),
-        ("a%20b", "position 1"),
-        ("é", "position 0"),
-        (&"n".repeat(129), "more than 128"),
-    ] {
-        let error = LockName::parse(name).unwrap_err().to_string();
-        assert!(error.contains(reason), "{name}: {error}");
-    }
-}
-
-#[test]
-fn times_have_bounds() {
-    assert_eq!(Ttl::parse(None).unwrap().as_ms(), 30_000);
-    for ttl_ms in [0, 999, 3_600_001, u64::MAX] {
-        assert_eq!(Ttl::parse(Some(ttl_ms)), Err(TermsError::Ttl));
-    }
-    assert_eq!(Wait::parse(None).unwrap().as_ms(), 0);
-    assert_eq!(Wait::parse(Some(25_001)), Err(TermsError::Wait));
-}
-
-#[test]
-fn a_place_is_of_use_to_its_holder_for_its_lock_and_for_a_while() {
-    let name = |text| LockName::parse(text).unwrap();
-    let place = Place {
-        ticket: Ticket::since(NOW),
-        until_ms: NOW + PLACE_MS,
-    };
-    let text = place.write(b"secret", &name("a"), asker(1));
-    let read = |text: &str, secret: &[u8], of, who, now_ms| {
-        Place::read(text, secret, &name(of), asker(who), now_ms)
-    };
-    assert_eq!(read(&text, b"secret", "a", 1, NOW), Some(place));
-    assert_eq!(read(&text, b"other", "a", 1, NOW), None);
-    assert_eq!(read(&text, b"secret", "b", 1, NOW), None);
-    assert_eq!(read(&text, b"secret", "a", 2, NOW), None);
-    assert_eq!(read(&text, b"secret", "a", 1, NOW + PLACE_MS), None);
-    let forged = text.replacen("p1.1", "p1.0", 1);
-    assert_eq!(read(&forged, b"secret", "a", 1, NOW), None);
-    for wrong in ["", ".", "p1", "p1.1.2", &text[1..]] {
-        assert_eq!(read(wrong, b"secret", "a", 1, NOW), None);
-    }
-}
-
-#[test]
-fn an_owner_is_not_printed() {
-    let owner = Owner::new([7; 16]);
-    assert_eq!(Owner::parse(&owner.to_text()), Some(owner));
-    assert_eq!(alloc::format!("{owner:?}"), "Owner(…)");
-    assert_eq!(Owner::parse("07"), None);
 }

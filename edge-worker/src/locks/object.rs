@@ -132,7 +132,7 @@ impl Inner {
         let (turn, receiver) = self.with(|table| {
             let turn = table.step(name, |lock, moment| lock.acquire(moment, ask))?;
             let receiver = match &turn {
-                Turn::Waits(ticket) => Some(table.wait(name, *ticket)),
+                Turn::Waits(_) => Some(table.wait(name, ask.asker)),
                 Turn::Granted(_) | Turn::Busy | Turn::Done => None,
             };
             Ok((turn, receiver))
@@ -143,8 +143,8 @@ impl Inner {
             (Turn::Done, _) => return Ok(Said::Done),
             (_, None) => return Ok(Said::Busy(None)),
             (_, Some(receiver)) => match receiver.await {
-                Ok(Told::Granted(_, held)) => held,
-                Ok(Told::Busy(place)) => {
+                Ok(Told::Granted(held)) => held,
+                Ok(Told::Busy(_, place)) => {
                     let place = place.write(&self.secret()?, name, ask.asker);
                     return Ok(Said::Busy(Some(place)));
                 }

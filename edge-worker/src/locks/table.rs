@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use futures_channel::oneshot;
-use oncegate_core::lock::{Clock, Fences, Held, Lock, LockName, Moment, Owner, Ticket, Told};
+use oncegate_core::lock::{Asker, Clock, Fences, Held, Lock, LockName, Moment, Owner, Told};
 use worker::{Result, Storage};
 
 use super::message::Listed;
@@ -18,8 +18,8 @@ pub(super) struct Table {
     clock: Clock,
     fences: Fences,
     locks: HashMap<LockName, Lock>,
-    /// Who waits, by ticket: no two of a shard have the same.
-    waiting: HashMap<Ticket, Waiting>,
+    /// Who waits. An asker is one of one lock, and waits there once.
+    waiting: HashMap<Asker, Waiting>,
 }
 
 struct Waiting {
@@ -87,11 +87,11 @@ impl Table {
         self.locks.get(name)?.next_ms()
     }
 
-    /// Who has this ticket waits here.
-    pub(super) fn wait(&mut self, name: &LockName, ticket: Ticket) -> oneshot::Receiver<Told> {
+    /// Who stands in line waits here.
+    pub(super) fn wait(&mut self, name: &LockName, asker: Asker) -> oneshot::Receiver<Told> {
         let (sender, receiver) = oneshot::channel();
         let name = name.clone();
-        self.waiting.insert(ticket, Waiting { name, sender });
+        self.waiting.insert(asker, Waiting { name, sender });
         receiver
     }
 
@@ -123,15 +123,15 @@ impl Table {
     fn without_the_gone(&mut self, name: &LockName) -> Lock {
         let mut lock = self.locks.remove(name).unwrap_or_default();
         let is_gone = |waiting: &Waiting| waiting.name == *name && waiting.sender.is_canceled();
-        let gone: Vec<Ticket> = self
+        let gone: Vec<Asker> = self
             .waiting
             .iter()
             .filter(|(_, waiting)| is_gone(waiting))
-            .map(|(ticket, _)| *ticket)
+            .map(|(asker, _)| *asker)
             .collect();
-        for ticket in gone {
-            self.waiting.remove(&ticket);
-            lock = lock.gone(ticket);
+        for asker in gone {
+            self.waiting.remove(&asker);
+            lock = lock.gone(asker);
         }
         lock
     }
@@ -153,11 +153,7 @@ impl Table {
 
     fn tell(&mut self, told: Vec<Told>) {
         for told in told {
-            let ticket = match &told {
-                Told::Granted(ticket, _) | Told::Superseded(ticket) => *ticket,
-                Told::Busy(place) => place.ticket,
-            };
-            if let Some(waiting) = self.waiting.remove(&ticket) {
+            if let Some(waiting) = self.waiting.remove(&told.asker()) {
                 // One that has just left hears nothing: a grant that nobody hears of is a short one.
                 let _ = waiting.sender.send(told);
             }

@@ -41,7 +41,7 @@ pub(super) struct Object {
     lock: Lock,
     fences: Fences,
     clock: Clock,
-    pub(super) waiting: BTreeMap<Ticket, (Call, u64)>,
+    pub(super) waiting: BTreeMap<Asker, (Call, u64)>,
     owners: u128,
     /// Grants since this was last looked at, and whether each was handed over.
     pub(super) granted: Vec<(Held, bool)>,
@@ -146,8 +146,8 @@ impl Object {
                     self.step(clock_ms, |lock, moment| lock.acquire(moment, &ask));
                 match turn {
                     Turn::Granted(held) => answers.push((call, self.grant(clock_ms, held))),
-                    Turn::Waits(ticket) => {
-                        self.waiting.insert(ticket, (call, number));
+                    Turn::Waits(_) => {
+                        self.waiting.insert(ask.asker, (call, number));
                     }
                     Turn::Busy => answers.push((call, Answer::Busy(None))),
                     Turn::Done => answers.push((call, Answer::Done)),
@@ -192,7 +192,7 @@ impl Object {
         let (lock, answer, told) = verb(std::mem::take(&mut self.lock), &mut moment);
         self.lock = lock;
         if self.bug == Some(LockBug::HandedForTtl)
-            && let Some(Told::Granted(_, held)) = told.last()
+            && let Some(Told::Granted(held)) = told.last()
         {
             let owner = held.owner;
             let (lock, _, _) = std::mem::take(&mut self.lock).renew(&mut moment, owner, None);
@@ -211,21 +211,18 @@ impl Object {
     }
 
     fn tell(&mut self, now_ms: u64, told: Told) -> Option<(Call, Answer)> {
-        let (ticket, answer) = match told {
-            Told::Granted(ticket, held) => {
+        let (call, _) = self.waiting.remove(&told.asker())?;
+        let answer = match told {
+            Told::Granted(held) => {
                 let expires_in_ms = held.until_ms - now_ms;
-                (
-                    ticket,
-                    Answer::Granted {
-                        held,
-                        expires_in_ms,
-                    },
-                )
+                Answer::Granted {
+                    held,
+                    expires_in_ms,
+                }
             }
-            Told::Busy(place) => (place.ticket, Answer::Busy(Some(place))),
-            Told::Superseded(ticket) => (ticket, Answer::Busy(None)),
+            Told::Busy(_, place) => Answer::Busy(Some(place)),
+            Told::Superseded(_) => Answer::Busy(None),
         };
-        let (call, _) = self.waiting.remove(&ticket)?;
         Some((call, answer))
     }
 
