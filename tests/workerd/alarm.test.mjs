@@ -111,9 +111,11 @@ test("a record that cannot be read keeps none of the others from being found aft
 
 test("a search for what was left open reads so many rows in a run, and comes to its end", async () => {
   const key = newKey();
+  const died = await openShard(key, "/revived");
+  const store = await watchStore(died);
+  store.alarmsLaterMs = 60 * 60 * 1_000;
   const cut = send(key, { hold: true }, REVIVED);
   await until(() => effects(key), (count) => count === 1);
-  const died = await openShard(key, "/revived");
   // More rows than one run looks at, all of them before the last one, which is open as the first one is.
   await query(died, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
     INSERT INTO operations (id, record, keep_until_ms) SELECT CAST(printf('%032d', i) AS BLOB), record, 1 FROM n, (SELECT record FROM operations)`);
@@ -122,7 +124,7 @@ test("a search for what was left open reads so many rows in a run, and comes to 
   await cut;
   const shard = await openShard(key, "/revived");
   onTestFinished(() => rest(shard));
-  const store = await watchStore(shard);
+  store.clear();
   const last = () => query(shard, "SELECT 1 FROM attention WHERE id = unhex(printf('%.64c', 'f'))");
   await runDurableObjectAlarm(shard);
   expect(await last()).toEqual([]);
@@ -130,6 +132,8 @@ test("a search for what was left open reads so many rows in a run, and comes to 
   expect(store.rowsRead).toBeLessThan(45_000);
   await runDurableObjectAlarm(shard);
   expect(await last()).toHaveLength(1);
+  store.restore();
+  await ring(shard);
   await release(key);
   await until(() => look(key, "?route=revived"), ({ state }) => state === "executed");
 });
