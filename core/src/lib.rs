@@ -56,6 +56,7 @@ pub mod backoff;
 pub mod body;
 pub mod breaker;
 pub mod claim;
+pub mod cron;
 pub mod deadline;
 pub mod fingerprint;
 pub mod forwarded;

@@ -1,5 +1,6 @@
 //! The gate's settings, read once per instance. Each is documented in `wrangler.toml`, where it is set.
 
+mod cron;
 mod origins;
 mod routes;
 mod webhooks;
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
+use oncegate_core::cron::Job;
 use oncegate_core::operation::Terms;
 use oncegate_core::policy::{Origins, Place, Policy, Route};
 use oncegate_core::quota::Quota;
@@ -61,6 +63,8 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// Who verifies tokens; without it, routes use no claims.
     pub(crate) jwt: Option<Jwt>,
+    /// What the clock starts.
+    pub(crate) jobs: Vec<Job>,
     /// The queue of events that are stored first.
     pub(crate) webhook_queue: String,
     /// With which keys the senders of events are known, by route.
@@ -170,6 +174,7 @@ impl Config {
             cors_origins: cors_origins(env)?,
             exposed_headers: cors::exposed(policy.routes()),
             limits: limits(env)?,
+            jobs: cron::read(env, &policy)?,
             webhook_queue: webhooks::queue(env)?,
             webhook_keys: webhooks::read(env, &policy)?,
             jwt,

@@ -13,7 +13,7 @@ use crate::caller::Caller;
 use crate::config::Config;
 use crate::message::{Cancel, Look, ToShard};
 use crate::refusal::Refusal;
-use crate::{admin, answer, claims, desk, locks, shards, tokens};
+use crate::{admin, answer, claims, cron, desk, locks, shards, tokens};
 
 pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
     match (&arrived.method, arrived.raw_path.as_str()) {
@@ -57,6 +57,9 @@ pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Res
         }
         (_, path) if path.starts_with(locks::admin::LOCKS) => {
             locks::admin::handle(arrived, env, config).await
+        }
+        (_, path) if path.starts_with(cron::admin::CRON) => {
+            cron::admin::handle(arrived, env, config).await
         }
         (_, path) if path.starts_with(admin::OPERATIONS) => {
             admin::handle(arrived, env, config).await

@@ -68,6 +68,16 @@ pub(crate) fn towards_origin(
     Ok(fields)
 }
 
+/// Those of a request that the gate makes itself, with a body of JSON.
+pub(crate) fn of_the_gate(config: &Config) -> Result<Fields> {
+    let mut fields = Fields::default();
+    fields.set("accept-encoding", "identity");
+    fields.set("content-type", "application/json");
+    fields.set("traceparent", new_traceparent(&web_crypto::random_bytes()?));
+    loops::mark(&mut fields, config);
+    Ok(fields)
+}
+
 /// Where the request comes from, whom it was sent to, and the trace that it belongs to.
 fn describe_way(arrived: &Arrived, fields: &mut Fields) -> Result<()> {
     let received = &arrived.fields;

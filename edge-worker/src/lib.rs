@@ -24,6 +24,7 @@ mod claims;
 mod config;
 mod cors;
 mod courier;
+mod cron;
 mod desk;
 mod endpoints;
 mod errand;
@@ -57,7 +58,7 @@ mod webhook;
 mod wire;
 
 use futures_channel::oneshot;
-use worker::{Context, Env, Error, MessageBatch, Result, event};
+use worker::{Context, Env, Error, MessageBatch, Result, ScheduleContext, ScheduledEvent, event};
 
 use crate::config::Config;
 use crate::message::Dispatch;
@@ -102,6 +103,21 @@ async fn queue(batch: MessageBatch<()>, env: Env, context: Context) -> Result<()
         }
     }
     Ok(())
+}
+
+/// The clock strikes seldom enough for the Desk to be told at once.
+#[event(scheduled)]
+async fn scheduled(event: ScheduledEvent, env: Env, _: ScheduleContext) {
+    match Config::load(&env) {
+        Ok(config) => {
+            cron::fire(&event, &env, &config).await;
+            tally::tell(&env, &config).await;
+        }
+        Err(error) => {
+            let line = log::error("configuration");
+            line.with("detail", error.to_string()).write();
+        }
+    }
 }
 
 /// Runs a courier so that it outlives the shard that called it: a shard is replaced with every deploy.

@@ -113,6 +113,17 @@ impl Request {
     }
 }
 
+impl Request {
+    /// A request that nobody has sent: the gate makes it, with a body of JSON.
+    pub(crate) fn made(method: &str, path: &str, config: &Config) -> Result<Self> {
+        Ok(Self {
+            method: method.to_owned(),
+            path_and_query: path.to_owned(),
+            fields: headers::of_the_gate(config)?,
+        })
+    }
+}
+
 impl Claiming {
     /// What its shard is told.
     pub(crate) async fn claim(&self, route: &Route, config: &Config) -> Claim {

@@ -47,16 +47,19 @@ pub(crate) async fn current(env: &Env, config: &Rc<Config>, context: &Context) -
             context.wait_until(async move { ask(&env, &config).await });
             known
         }
-        // Requests that arrive meanwhile wait as well: the asking is noted when it is over.
-        _ => {
-            within(DEADLINE_MS, ask(env, config)).await;
-            let now_ms = platform::now_ms();
-            KNOWN.with_borrow_mut(|known| {
-                known.asked_ms = now_ms;
-                Rc::clone(&known.switch)
-            })
-        }
+        _ => asked(env, config).await,
     }
+}
+
+/// The switch as the Desk has it now. Requests that arrive meanwhile wait as well: the asking is noted
+/// when it is over.
+pub(crate) async fn asked(env: &Env, config: &Config) -> Rc<Switch> {
+    within(DEADLINE_MS, ask(env, config)).await;
+    let now_ms = platform::now_ms();
+    KNOWN.with_borrow_mut(|known| {
+        known.asked_ms = now_ms;
+        Rc::clone(&known.switch)
+    })
 }
 
 /// What the Desk has just said.

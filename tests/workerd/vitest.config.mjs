@@ -39,6 +39,11 @@ const routes = [
   event("queued", "stored"),
 ];
 
+/** A job of the route for orders, whose first slot is the year's. */
+function job(name, trigger, more) {
+  return { name, trigger, every_minutes: 10, since: "2026-01-01T00:00Z", method: "POST", path: "/orders", ...more };
+}
+
 export default defineConfig({
   root: here("."),
   plugins: [
@@ -54,6 +59,7 @@ export default defineConfig({
           ORIGIN_URL: inject("origin"),
           ORIGINS: [{ path: "/shop/*", service: "SHOP" }],
           ROUTES: routes,
+          CRON: [job("skips", "*/10 * * * *"), job("catches", "0-50/10 * * * *", { catch_up: 5 })],
         },
         serviceBindings: { SHOP: "shop" },
         workers: [{ name: "shop", modules: true, scriptPath: here("support/shop.mjs"), compatibilityDate: "2026-01-01" }],

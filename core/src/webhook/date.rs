@@ -4,7 +4,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// The first and the last millisecond that a date means: of a day, `2027-01-31`, its first and its last;
 /// of an instant, `2027-01-31T12:00:00Z`, that one. In UTC.
-pub(super) fn span_ms(text: &str) -> Option<(u64, u64)> {
+pub(crate) fn span_ms(text: &str) -> Option<(u64, u64)> {
     match text.split_once('T') {
         None => {
             let start = day_ms(text)?;
@@ -33,6 +33,21 @@ fn day_ms(text: &str) -> Option<u64> {
         .sum();
     let days_of_months: u64 = (1..month).map(|month| days_in(year, month)).sum();
     Some((days_of_years + days_of_months + day - 1) * DAY_MS)
+}
+
+/// Year, month and day of the day that is so many days after 1970-01-01.
+pub(crate) fn of_day(mut days: u64) -> [u64; 3] {
+    let mut year = 1970;
+    while days >= 365 + u64::from(is_leap(year)) {
+        days -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let mut month = 1;
+    while days >= days_in(year, month) {
+        days -= days_in(year, month);
+        month += 1;
+    }
+    [year, month, days + 1]
 }
 
 fn time_ms(text: &str) -> Option<u64> {

@@ -19,7 +19,7 @@
 mod alipay;
 mod certificate;
 mod config;
-mod date;
+pub(crate) mod date;
 mod github;
 mod hmac;
 pub mod keys;
