@@ -15,7 +15,8 @@ pub enum Unbelieved {
     Clock,
     /// The body cannot be read as what its sender sends.
     Content(KeySourceError),
-    /// The body is no form, or one in which a name occurs twice.
+    /// The body is no form, or one that can be read in two ways: a name occurs twice, or a field hides
+    /// another.
     Form,
     /// This header field is not as its sender writes it.
     Header(String, &'static str),
@@ -41,7 +42,7 @@ impl fmt::Display for Unbelieved {
         f.write_str(match self {
             Self::Clock => "the time of the signature is too far from now",
             Self::Content(error) => return error.fmt(f),
-            Self::Form => "the body is no form, or a name in it occurs twice",
+            Self::Form => "the body is no form, or one that can be read in two ways",
             Self::Header(name, what) => return write!(f, "the header field '{name}' {what}"),
             Self::Identity(error) => {
                 return write!(f, "the event's identity is no key: {error}");

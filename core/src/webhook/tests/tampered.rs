@@ -230,6 +230,30 @@ fn a_form_of_alipays_has_one_reading() {
 }
 
 #[test]
+fn no_field_of_alipays_is_hidden_in_another() {
+    let (webhook, keys) = alipay();
+    let verify = |fields: &str| {
+        let body = format!("{fields}&sign_type=RSA2&sign=q80%3D");
+        webhook.verify(&keys, &form(body.as_bytes())).map(|_| ())
+    };
+    // All of these have one text to be signed: `a=1&notify_id=n&subject=x&total_amount=2`.
+    assert_eq!(verify("a=1&notify_id=n&subject=x&total_amount=2"), Ok(()));
+    for moved in [
+        "a=1%26notify_id%3Dn&subject=x&total_amount=2",
+        "a=1&notify_id=n&subject=x%26total_amount%3D2",
+        "a%3D1%26notify_id=n&subject=x&total_amount=2",
+        "a%3D1%26notify_id%3Dn%26subject=x&total_amount=2",
+    ] {
+        assert_eq!(verify(moved), Err(Unbelieved::Form), "{moved}");
+    }
+    // Signs that a text may well have.
+    assert_eq!(
+        verify("passback_params=a%3D1%26b%3D2&subject=T%26C+1%3D2"),
+        Ok(())
+    );
+}
+
+#[test]
 fn wechat_pay_is_verified_by_no_other_key_than_it_names() {
     let (webhook, keys) = wechat();
     let verify = |serial: &str, time: &str, signature: &str| {
