@@ -25,6 +25,7 @@
 //! | [`token`] | whether a key is one that the gate has issued | edge |
 //! | [`policy`] | which requests are protected, and how | edge |
 //! | [`proof`] | what an origin's answer proves about its attempt | edge |
+//! | [`queue`] | which request a message of a queue is, and what becomes of it | edge |
 //! | [`quota`] | how many new operations a tenant may begin | edge |
 //! | [`recent`] | which answer may be given again for a moment without asking its shard | edge |
 //! | [`operation`] | the life of an operation at the edge | edge |
@@ -76,6 +77,7 @@ pub mod policy;
 pub mod principal;
 pub mod problem;
 pub mod proof;
+pub mod queue;
 pub mod quota;
 pub mod recent;
 pub mod retry_after;

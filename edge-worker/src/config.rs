@@ -2,6 +2,7 @@
 
 mod cron;
 mod origins;
+mod queues;
 mod routes;
 mod webhooks;
 
@@ -13,6 +14,7 @@ use std::rc::Rc;
 use oncegate_core::cron::Job;
 use oncegate_core::operation::Terms;
 use oncegate_core::policy::{Origins, Place, Policy, Route};
+use oncegate_core::queue::Queue;
 use oncegate_core::quota::Quota;
 use oncegate_core::sealing::SealingSecrets;
 use oncegate_core::signature::Secrets;
@@ -67,6 +69,8 @@ pub(crate) struct Config {
     pub(crate) jobs: Vec<Job>,
     /// The queue of events that are stored first.
     pub(crate) webhook_queue: String,
+    /// The queues whose messages go to routes.
+    pub(crate) queues: Vec<Queue>,
     /// With which keys the senders of events are known, by route.
     pub(crate) webhook_keys: BTreeMap<String, Keys>,
     pub(crate) policy: Policy,
@@ -156,6 +160,7 @@ impl Config {
         let jwt = jwt(env)?;
         let policy = routes::read(env, jwt.is_some())?;
         let origins = origins::read(env, &policy)?;
+        let webhook_queue = webhooks::queue(env)?;
         Ok(Self {
             origins,
             location_hint: location_hint(env)?,
@@ -175,7 +180,8 @@ impl Config {
             exposed_headers: cors::exposed(policy.routes()),
             limits: limits(env)?,
             jobs: cron::read(env, &policy)?,
-            webhook_queue: webhooks::queue(env)?,
+            queues: queues::read(env, &policy, &webhook_queue)?,
+            webhook_queue,
             webhook_keys: webhooks::read(env, &policy)?,
             jwt,
             policy,

@@ -58,7 +58,7 @@ async fn arrive(
 }
 
 /// Who answers for a response.
-enum Answered {
+pub(crate) enum Answered {
     Gate(Response),
     Origin(Response),
 }
@@ -67,6 +67,14 @@ impl Answered {
     fn response(&self) -> &Response {
         match self {
             Self::Gate(response) | Self::Origin(response) => response,
+        }
+    }
+}
+
+impl From<Answered> for Response {
+    fn from(answered: Answered) -> Self {
+        match answered {
+            Answered::Gate(response) | Answered::Origin(response) => response,
         }
     }
 }
@@ -145,7 +153,13 @@ fn refused() -> Result<Answered> {
     self::problem(problem.retry_after(REFUSED_RETRY_MS))
 }
 
-async fn protect(arrived: &Arrived, route: &Route, env: &Env, config: &Config) -> Result<Answered> {
+/// Answers a request of a protected route.
+pub(crate) async fn protect(
+    arrived: &Arrived,
+    route: &Route,
+    env: &Env,
+    config: &Config,
+) -> Result<Answered> {
     let answer = match protect::check(arrived, route, config).await {
         Ok(Checked::Claim(claiming)) => {
             let request = Request::of(arrived, config)?;

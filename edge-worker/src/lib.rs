@@ -42,6 +42,7 @@ mod pace;
 mod platform;
 mod protect;
 mod proxy;
+mod queues;
 mod recent;
 mod refusal;
 mod sealing;
@@ -87,14 +88,9 @@ async fn fetch(request: web_sys::Request, env: Env, context: Context) -> Result<
 #[event(queue)]
 async fn queue(batch: MessageBatch<()>, env: Env, context: Context) -> Result<()> {
     match Config::load(&env) {
-        Ok(config) if batch.queue() == config.webhook_queue => {
-            webhook::queue::deliver_all(&batch, &env, &config, &context).await;
+        Ok(config) => {
+            queues::work_off(&batch, &env, &config, &context).await;
             tally::tell_when_due(&env, &config).await;
-        }
-        Ok(_) => {
-            let line = log::error("queue").with("queue", batch.queue());
-            line.detail("nobody here works this queue off").write();
-            batch.retry_all();
         }
         Err(error) => {
             let line = log::error("configuration");

@@ -71,3 +71,31 @@ export const changed = (response, set, added) => {
   new Headers(JSON.parse(added)).forEach((value, name) => all.append(name, value));
   return new Response(body, { status, headers: all, encodeBody: "manual" });
 };
+
+/** What JSON says of a value just as it is. The rest of what a message can be would be something else on arrival, or nothing. */
+const isPlain = (value) => {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return value === null || typeof value === "string" || typeof value === "boolean";
+  return Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value));
+};
+
+const written = (body) =>
+  JSON.stringify(body, function (name, value) {
+    if (!isPlain(this[name])) throw new TypeError("not JSON");
+    return value;
+  });
+
+/** The type and the bytes of a message's body. Throws if it is neither text, nor bytes, nor JSON. */
+export const carried = (body) => {
+  if (body instanceof ArrayBuffer) return ["application/octet-stream", body];
+  if (ArrayBuffer.isView(body)) {
+    const { buffer, byteOffset, byteLength } = body;
+    return ["application/octet-stream", buffer.slice(byteOffset, byteOffset + byteLength)];
+  }
+  if (typeof body !== "string") return ["application/json", new TextEncoder().encode(written(body)).buffer];
+  if (!body.isWellFormed()) throw new TypeError("not text");
+  return ["text/plain;charset=UTF-8", new TextEncoder().encode(body).buffer];
+};
+
+/** A request that nobody has sent. */
+export const request = (url, method, headers, body) => new Request(url, { method, headers: JSON.parse(headers), body });

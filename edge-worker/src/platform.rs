@@ -3,7 +3,7 @@
 //! Each of these is one crossing between wasm and JavaScript, where the same through bindings of the
 //! platform's API would be dozens. `platform.js` says what they do.
 
-use js_sys::{ArrayBuffer, Date, Promise};
+use js_sys::{Array, ArrayBuffer, Date, Promise};
 use wasm_bindgen::prelude::*;
 use web_sys::{Request, Response};
 
@@ -48,6 +48,17 @@ extern "C" {
     #[wasm_bindgen(catch)]
     pub(crate) fn changed(response: &Response, set: &str, added: &str)
     -> Result<Response, JsValue>;
+
+    #[wasm_bindgen(catch)]
+    pub(crate) fn carried(body: &JsValue) -> Result<Array, JsValue>;
+
+    #[wasm_bindgen(catch)]
+    pub(crate) fn request(
+        url: &str,
+        method: &str,
+        headers: &str,
+        body: &ArrayBuffer,
+    ) -> Result<Request, JsValue>;
 
     /// What can be called: another Worker, or an object.
     #[derive(Clone, Debug)]

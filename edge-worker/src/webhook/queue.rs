@@ -3,28 +3,26 @@
 //! Invariant: an event is acknowledged only after the queue has it, and leaves the queue only when it is
 //! settled. The queue may deliver it more than once: its identity makes it one operation.
 
-use futures_util::future::join_all;
 use js_sys::{ArrayBuffer, Object, Reflect};
 use oncegate_core::header;
 use oncegate_core::identity::Identity;
 use oncegate_core::key::{Key, KeyKind};
-use oncegate_core::outcome::Status;
 use oncegate_core::policy::Route;
 use oncegate_core::problem::{Code, Problem};
+use oncegate_core::queue::Fate;
 use oncegate_core::recent::Question;
 use oncegate_core::switch::Mode;
 use oncegate_core::webhook::{Acknowledge, Webhook};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::*;
 use worker::{
-    Context, Env, Error, MessageBatch, MessageExt, QueueContentType, QueueRetryOptionsBuilder,
-    RawMessage, RawMessageBuilder, Result,
+    Context, Env, Error, MessageBatch, QueueContentType, RawMessage, RawMessageBuilder, Result,
 };
 
 use crate::config::Config;
 use crate::fields::Fields;
-use crate::platform::now_ms;
 use crate::protect::{Claiming, Request};
+use crate::queues::{fate, settle_each};
 use crate::wire::Response;
 use crate::{answer, gate, log, switch};
 
@@ -37,10 +35,6 @@ pub(crate) const BINDING: &str = "WEBHOOKS";
 /// The largest body of an event in a message. Queues take 128,000 bytes, and the header fields are in it
 /// too. A larger event is delivered at once.
 const LARGEST_BODY_BYTES: u32 = 100_000;
-
-/// An event waits as long as it has waited before, so that the waits double, within these bounds.
-const SHORTEST_WAIT_S: u64 = 5;
-const LONGEST_WAIT_S: u64 = 60 * 60;
 
 /// An event in the queue, without its body.
 #[derive(Deserialize, Serialize)]
@@ -94,15 +88,7 @@ async fn send(head: &Head, body: &ArrayBuffer, env: &Env) -> Result<()> {
     env.queue(BINDING)?.send_raw(message).await
 }
 
-/// What becomes of a message.
-enum Delivered {
-    /// It is settled.
-    Done,
-    /// It has to be delivered again.
-    Again,
-}
-
-/// Delivers the events of a batch, all at once: one that takes long keeps no other waiting.
+/// Delivers the events of a batch.
 pub(crate) async fn deliver_all(
     batch: &MessageBatch<()>,
     env: &Env,
@@ -110,30 +96,14 @@ pub(crate) async fn deliver_all(
     context: &Context,
 ) {
     let switch = switch::current(env, config, context).await;
-    let deliveries = batch.raw_iter().map(async |message: RawMessage| {
-        let delivered = match Stored::read(&message.body(), config) {
-            Ok(stored) if switch.of(stored.route) == Mode::Refuse => Ok(Delivered::Again),
-            Ok(stored) => stored.deliver(env, config).await,
-            Err(error) => Err(error),
-        };
-        match delivered {
-            Ok(Delivered::Done) => message.ack(),
-            Ok(Delivered::Again) => wait(&message),
-            Err(error) => {
-                log::error("webhook_delivery").detail(error).write();
-                wait(&message);
-            }
+    settle_each(batch, async |message| {
+        let stored = Stored::read(&message.body(), config)?;
+        match switch.of(stored.route) {
+            Mode::Refuse => Ok(Fate::Again),
+            _ => stored.deliver(message, env, config).await,
         }
-    });
-    join_all(deliveries).await;
-}
-
-/// After as many retries as the queue is configured for, it is a dead letter.
-fn wait(message: &RawMessage) {
-    let age_ms = now_ms().saturating_sub(message.timestamp().as_millis());
-    let wait_s = (age_ms / 1_000).clamp(SHORTEST_WAIT_S, LONGEST_WAIT_S);
-    let options = QueueRetryOptionsBuilder::new().with_delay_seconds(wait_s as u32);
-    message.retry_with_options(&options.build());
+    })
+    .await;
 }
 
 /// An event from the queue.
@@ -172,25 +142,13 @@ impl<'a> Stored<'a> {
         })
     }
 
-    async fn deliver(self, env: &Env, config: &Config) -> Result<Delivered> {
+    async fn deliver(self, message: &RawMessage, env: &Env, config: &Config) -> Result<Fate> {
         let Self {
             route,
             request,
             claiming,
         } = self;
         let answer = gate::answer_to(&claiming, request, route, env, config).await?;
-        let state = answer.marks().state.as_deref().and_then(Status::parse);
-        answer.discard();
-        Ok(match state {
-            Some(Status::Executed | Status::Replayed) => Delivered::Done,
-            // Nothing will come of it, however often it is sent.
-            Some(Status::Refused | Status::Cancelled) => {
-                let operation = claiming.asked.operation.reference();
-                let line = log::warn("webhook_refused").operation(&operation);
-                line.with("route", &route.name).write();
-                Delivered::Done
-            }
-            _ => Delivered::Again,
-        })
+        Ok(fate(message, answer, route))
     }
 }
