@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::Deserialize;
 
 use super::certificate::{self, certificate, rsa_key, unarmoured};
@@ -287,11 +287,7 @@ fn rsa(read: certificate::Read) -> Result<PublicKey, String> {
 
 /// Base64, padded or not.
 pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim_end_matches('=');
-    STANDARD_NO_PAD
-        .decode(text)
-        .or_else(|_| STANDARD.decode(text))
-        .ok()
+    STANDARD_NO_PAD.decode(text.trim_end_matches('=')).ok()
 }
 
 /// A secret is never shown.

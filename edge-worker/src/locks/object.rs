@@ -224,7 +224,9 @@ impl Inner {
             table.store().count_row();
             Ok(())
         })?;
-        self.state.storage().set_alarm(SWEEP_MS).await
+        let set = self.state.storage().set_alarm(SWEEP_MS).await;
+        self.is_armed.set(set.is_ok());
+        set
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Table) -> Result<T>) -> Result<T> {
