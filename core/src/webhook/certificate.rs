@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use x509_cert::Certificate;
-use x509_cert::der::{Decode, Encode};
+use x509_cert::der::asn1::UintRef;
+use x509_cert::der::{Decode, Encode, Reader, SliceReader};
 use x509_cert::spki::SubjectPublicKeyInfoRef;
 
 /// See above.
@@ -40,10 +41,19 @@ const SHORTEST_MODULUS: usize = 256;
 pub(super) fn rsa_key(der: Vec<u8>) -> Option<Vec<u8>> {
     const RSA: &str = "1.2.840.113549.1.1.1";
     let key = SubjectPublicKeyInfoRef::from_der(&der).ok()?;
-    let bits = key.subject_public_key.as_bytes()?;
+    let modulus = modulus_length(key.subject_public_key.as_bytes()?).ok()?;
     let is_usable = key.algorithm.oid == x509_cert::der::asn1::ObjectIdentifier::new_unwrap(RSA)
-        && bits.len() > SHORTEST_MODULUS;
+        && modulus >= SHORTEST_MODULUS;
     is_usable.then_some(der)
+}
+
+/// The bytes of the first of the two numbers of an `RSAPublicKey`.
+fn modulus_length(der: &[u8]) -> x509_cert::der::Result<usize> {
+    SliceReader::new(der)?.sequence(|numbers| {
+        let modulus = UintRef::decode(numbers)?;
+        UintRef::decode(numbers)?;
+        Ok(modulus.as_bytes().len())
+    })
 }
 
 /// The bytes of a PEM, or of the base64 inside one.

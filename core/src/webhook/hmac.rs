@@ -58,6 +58,10 @@ impl SignatureRule {
                 "signed has {id}, and there is no id_header",
             ),
             (
+                signed.windows(2).any(is_joined),
+                "signed has text between {id} and what stands beside it, or one could pass for part of the other",
+            ),
+            (
                 config.success.is_some() != config.fail.is_some(),
                 "success and fail go together",
             ),
@@ -102,6 +106,12 @@ impl SignatureRule {
             Some(name) => named(delivery, name)?,
             None => "",
         };
+        if let Some(name) = &self.id_header
+            && !self.is_apart(id)
+        {
+            let reason = "has in it what separates it from the rest of what is signed";
+            return Err(Unbelieved::Header(name.clone(), reason));
+        }
         let parts: Vec<&[u8]> = self
             .signed
             .iter()
@@ -117,6 +127,31 @@ impl SignatureRule {
         found
             .map(|(name, _)| Proof::Given(name))
             .ok_or(Unbelieved::Signature)
+    }
+
+    /// Whether the id can be told from what is signed around it. Else the same bytes, under the same
+    /// signature, would be another id with another body: a second event.
+    fn is_apart(&self, id: &str) -> bool {
+        let is_text = |piece: &Piece| matches!(piece, Piece::Text(_));
+        let mut places = (0..self.signed.len()).filter(|&place| self.signed[place] == Piece::Id);
+        places.all(|place| {
+            let (before, behind) = (&self.signed[..place], &self.signed[place + 1..]);
+            let is_first = before.iter().all(is_text);
+            let is_last = behind.iter().all(is_text);
+            let begins = match before.last() {
+                Some(Piece::Text(text)) if !is_first => {
+                    format!("{text}{id}").rfind(text) == Some(0)
+                }
+                _ => true,
+            };
+            let ends = match behind.first() {
+                Some(Piece::Text(text)) if !is_last => {
+                    format!("{id}{text}").find(text) == Some(id.len())
+                }
+                _ => true,
+            };
+            begins && ends
+        })
     }
 
     /// The signature in the header field.
@@ -136,6 +171,11 @@ impl SignatureRule {
         };
         Ok(Event::Known(Key::from_value(named(delivery, name)?)?))
     }
+}
+
+/// Whether the id has something that varies beside it.
+fn is_joined(pair: &[Piece]) -> bool {
+    pair.contains(&Piece::Id) && !pair.iter().any(|piece| matches!(piece, Piece::Text(_)))
 }
 
 fn named<'a>(delivery: &Delivery<'a>, name: &str) -> Result<&'a str, Unbelieved> {

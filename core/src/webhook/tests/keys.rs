@@ -10,6 +10,8 @@ use crate::webhook::keys::PublicKey;
 const CERTIFICATE: &str = include_str!("keys/certificate.pem");
 const RSA: &str = include_str!("keys/rsa.pem");
 const SHORT: &str = include_str!("keys/short.pem");
+/// Of 2040 bits.
+const NEARLY: &str = include_str!("keys/nearly.pem");
 const EC: &str = include_str!("keys/ec.pem");
 
 const APIV3: &str = r#"{"name":"apiv3","secret":"0123456789abcdef0123456789abcdef"}"#;
@@ -70,7 +72,7 @@ fn a_key_is_taken_in_the_spelling_of_its_sender() {
         )
         .is_ok()
     );
-    for key in [SHORT, EC, "", "AAAA", CERTIFICATE] {
+    for key in [SHORT, NEARLY, EC, "", "AAAA", CERTIFICATE] {
         refuses(
             r#""alipay""#,
             &[serde_json::json!({"name": "p", "public_key": key})],

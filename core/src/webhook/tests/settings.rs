@@ -57,6 +57,15 @@ fn what_is_signed_is_said_with_the_time_or_without_it() {
         "hmac: success and fail go together",
     );
     refuses(&hmac(r#","id_header":"Host""#), "hmac.id_header names");
+    for signed in ["{id}{body}", "{body}{id}", "{id}{timestamp}.{body}"] {
+        let named =
+            format!(r#","signed":"{signed}","id_header":"X-Id","timestamp_header":"X-Time""#);
+        let named = match signed.contains("time") {
+            true => named,
+            false => named.replace(r#","timestamp_header":"X-Time""#, ""),
+        };
+        refuses(&hmac(&named), "hmac: signed has text between {id} and");
+    }
 }
 
 fn route(settings: &str) -> Result<Policy, String> {

@@ -324,3 +324,31 @@ fn a_time_that_is_signed_is_held_against_the_clock_whoever_signs() {
         assert!(verify(NOW_S, "e1", broken).is_err(), "{broken}");
     }
 }
+
+#[test]
+fn no_bytes_move_between_the_id_and_the_body_under_one_signature() {
+    let signature = |text: &str| {
+        let mut mac = Hmac::<Sha256>::new_from_slice(b"0123456789abcdef").unwrap();
+        mac.update(text.as_bytes());
+        crate::hex::encode(&mac.finalize().into_bytes())
+    };
+    let believes = |signed: &str, text: &str, id: &str, body: &str| {
+        let webhook = webhook(&format!(
+            r#""hmac","hmac":{{"header":"X-Sig","signed":"{signed}","id_header":"X-Id"}}"#
+        ));
+        let keys = keys(&webhook, r#"[{"name":"h","secret":"0123456789abcdef"}]"#).unwrap();
+        let signature = signature(text);
+        let headers = [("x-sig", signature.as_str()), ("x-id", id)];
+        let verified = webhook.verify(&keys, &delivery(&headers, body.as_bytes()));
+        verified.map(|_| ()).is_ok()
+    };
+    assert!(believes("{id}.{body}", "e1.a.b", "e1", "a.b"));
+    assert!(!believes("{id}.{body}", "e1.a.b", "e1.a", "b"));
+    assert!(believes("{body}.{id}", "a.b.e1", "e1", "a.b"));
+    assert!(!believes("{body}.{id}", "a.b.e1", "b.e1", "a"));
+    // A separator that overlaps itself can be found one byte earlier.
+    assert!(believes("{id}--{body}", "e---b", "e", "-b"));
+    assert!(!believes("{id}--{body}", "e---b", "e-", "b"));
+    // Text that separates nothing may stand in an id.
+    assert!(believes("v0:{id}.{body}", "v0:v0:e1.b", "v0:e1", "b"));
+}
