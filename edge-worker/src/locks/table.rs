@@ -31,8 +31,10 @@ impl Table {
     pub(super) fn open(storage: &Storage) -> Result<Self> {
         let store = Store::open(storage)?;
         let held = store.all()?;
-        // The last renewal of a lock is as far as its end goes back.
-        let written_ms = held.iter().map(|(_, held)| held.until_ms - held.ttl_ms);
+        // The last renewal of a lock is as far as its end goes back; one that was handed over, and ends sooner, began later.
+        let written_ms = held
+            .iter()
+            .map(|(_, held)| held.since_ms.max(held.until_ms - held.ttl_ms));
         let clock = Clock::new(now_ms(), written_ms.max().unwrap_or_default());
         let fences = store.bound()?.map(Fences::restored).unwrap_or_default();
         let locks = held
