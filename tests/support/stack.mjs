@@ -9,13 +9,15 @@ import { DatabaseSync } from "node:sqlite";
 
 /**
  * Starts origin and gate. `overrides` change settings of the protected route, such as { lease_ms: 1500 }, and variables, by their
- * names in capitals. With an `origin` of support/origin.mjs, that one is behind the gate, and no shop is started.
+ * names in capitals. With an `origin` of support/origin.mjs, that one is behind the gate, and no shop is started. With `family`, the page
+ * of the family finds what it needs.
  */
-export async function startStack(overrides = {}, origin = undefined) {
+export async function startStack(overrides = {}, origin = undefined, { family = false } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "oncegate-test-"));
   const xtask = process.env.ONCEGATE_XTASK;
   const [command, first] = xtask ? [xtask, []] : ["cargo", ["xtask"]];
   const settings = Object.entries(overrides).flatMap(([name, value]) => ["--route-override", `${name}=${value}`]);
+  if (family) settings.push("--family");
   if (origin) settings.push("--origin-url", origin.url);
   const child = spawn(command, [...first, "stack", "--state-dir", folder, "--port", "0", ...settings], {
     stdio: ["pipe", "pipe", "inherit"],

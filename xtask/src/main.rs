@@ -93,6 +93,9 @@ struct Stack {
     /// The folder for databases and logs
     #[arg(long)]
     state_dir: PathBuf,
+    /// With what the page of the family needs, as `up`
+    #[arg(long)]
+    family: bool,
     /// Another value for a field of the first route, such as lease_ms=1500, or for a variable, such as CORS_ORIGINS=[]
     #[arg(long, value_name = "FIELD=VALUE")]
     route_override: Vec<RouteOverride>,
@@ -138,6 +141,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
                     state,
                     port: up.port,
                     fresh: up.fresh,
+                    family: true,
                     overrides: Vec::new(),
                     foreign_origin: None,
                 },
@@ -160,6 +164,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
                 state: stack.state_dir,
                 port: stack.port,
                 fresh: false,
+                family: stack.family,
                 overrides: stack.route_override,
                 foreign_origin: stack.origin_url,
             };

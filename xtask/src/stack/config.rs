@@ -36,14 +36,20 @@ impl FromStr for RouteOverride {
     }
 }
 
-/// The text of the configuration file of one stack.
+/// The text of the configuration file of one stack. `more` is what it has beside wrangler.toml.
 pub(super) fn for_stack(
     wrangler_toml: &str,
+    more: &str,
     root: &Path,
     origin: &str,
     overrides: &[RouteOverride],
 ) -> Result<String> {
     let mut config: Table = wrangler_toml.parse().context("wrangler.toml is no TOML")?;
+    merge(
+        &mut config,
+        more.parse()
+            .context("what is added to wrangler.toml is no TOML")?,
+    );
     // The stack is built before it starts, and a rebuild in the middle of a test would restart the gate.
     config.remove("build");
     absolute(config.get_mut("main"), root)?;
@@ -67,6 +73,19 @@ pub(super) fn for_stack(
         place.insert(field.clone(), value.clone());
     }
     toml::to_string(&config).context("the gate's configuration cannot be written as TOML")
+}
+
+/// Adds to tables and lists.
+fn merge(into: &mut Table, more: Table) {
+    for (name, value) in more {
+        match (into.get_mut(&name), value) {
+            (Some(Value::Table(known)), Value::Table(more)) => merge(known, more),
+            (Some(Value::Array(known)), Value::Array(more)) => known.extend(more),
+            (_, value) => {
+                into.insert(name, value);
+            }
+        }
+    }
 }
 
 fn absolute(path: Option<&mut Value>, root: &Path) -> Result<()> {
@@ -129,11 +148,19 @@ mod tests {
         lease_ms = 30000
     "#;
 
+    const MORE: &str = r#"
+        [vars]
+        QUEUES = [{ queue = "messages", path = "/messages" }]
+        [[vars.ROUTES]]
+        name = "messages"
+    "#;
+
     fn made(overrides: &[&str]) -> Table {
         let overrides: Vec<RouteOverride> =
             overrides.iter().map(|text| text.parse().unwrap()).collect();
         for_stack(
             WRANGLER,
+            MORE,
             Path::new("/src"),
             "http://127.0.0.1:9001",
             &overrides,
@@ -179,6 +206,14 @@ mod tests {
     }
 
     #[test]
+    fn what_a_stack_has_beside_wrangler_toml_is_added_to_it() {
+        let vars = made(&[])["vars"].clone();
+        assert_eq!(vars["ROUTES"][0]["name"].as_str(), Some("orders"));
+        assert_eq!(vars["ROUTES"][1]["name"].as_str(), Some("messages"));
+        assert_eq!(vars["QUEUES"][0]["queue"].as_str(), Some("messages"));
+    }
+
+    #[test]
     fn an_override_without_a_value_is_refused() {
         assert_eq!(
             "lease_ms".parse::<RouteOverride>().unwrap_err().to_string(),
@@ -191,7 +226,7 @@ mod tests {
         let text = "main = 'm'\n[assets]\ndirectory = 's'\n";
         let change = ["lease_ms=1".parse().unwrap()];
         assert!(
-            for_stack(text, Path::new("/"), "x", &change)
+            for_stack(text, "", Path::new("/"), "x", &change)
                 .unwrap_err()
                 .to_string()
                 .contains("no route")

@@ -2,8 +2,10 @@
 //! its state folder, and both processes end with it.
 
 pub(crate) mod config;
+mod family;
 pub(crate) mod ports;
 pub(crate) mod remote;
+mod secrets;
 
 use std::fs;
 use std::io::Read;
@@ -23,6 +25,7 @@ use crate::setup::Tools;
 use crate::ui::Step;
 use config::RouteOverride;
 use ports::Ports;
+use secrets::Secrets;
 
 const STARTING: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(25);
@@ -35,6 +38,8 @@ pub(crate) struct Plan {
     pub(crate) port: u16,
     /// Whether to forget what the state folder holds.
     pub(crate) fresh: bool,
+    /// Whether the page of the family finds what it needs.
+    pub(crate) family: bool,
     /// Changes to the first route of wrangler.toml.
     pub(crate) overrides: Vec<RouteOverride>,
     /// An origin that somebody else runs; without it, the stack starts the shop.
@@ -47,7 +52,8 @@ pub(crate) struct Stack {
     tools: Tools,
     state: PathBuf,
     ports: Ports,
-    secrets: String,
+    family: bool,
+    secrets: Secrets,
     shop: Shop,
     origin: Option<Process>,
     gate: Option<Process>,
@@ -73,12 +79,13 @@ impl Stack {
             Some(url) => Shop::Foreign(url.clone()),
             None => Shop::Own(build::origin(project)?),
         };
-        let secrets = signing_secrets(&state)?;
+        let secrets = Secrets::of(&state, plan.family)?;
         let mut stack = Self {
             project: project.clone(),
             tools: tools.clone(),
             state,
             ports,
+            family: plan.family,
             secrets,
             shop,
             origin: None,
@@ -160,7 +167,7 @@ impl Stack {
         if self.gate.is_none() {
             let health = self.gate_health();
             self.gate =
-                Some(self.serve("the gate", &mut self.wrangler_dev(), "gate.log", &health)?);
+                Some(self.serve("the gate", &mut self.wrangler_dev()?, "gate.log", &health)?);
         }
         Ok(())
     }
@@ -188,7 +195,9 @@ impl Stack {
         let source = self.project.path("wrangler.toml");
         let text = fs::read_to_string(&source)
             .with_context(|| format!("cannot read {}", source.display()))?;
-        let made = config::for_stack(&text, self.project.root(), &self.origin_url(), overrides)?;
+        let more = if self.family { family::GATE } else { "" };
+        let (root, origin) = (self.project.root(), self.origin_url());
+        let made = config::for_stack(&text, more, root, &origin, overrides)?;
         write(&self.state.join("wrangler.toml"), &made)
     }
 
@@ -222,12 +231,15 @@ impl Stack {
         command
             .arg("--database")
             .arg(format!("sqlite:{}", self.database().display()));
-        command.env("ONCEGATE_SIGNING_SECRETS", &self.secrets);
+        command.envs(self.secrets.of_the_shop());
+        if self.family {
+            command.env("ONCEGATE_GATE", self.gate_url());
+        }
         Ok(command)
     }
 
     /// The registry folder is the stack's own: through the shared one a gate would reach another stack's gate by its name.
-    fn wrangler_dev(&self) -> Command {
+    fn wrangler_dev(&self) -> Result<Command> {
         let mut command = self.tools.npm_command("wrangler");
         command.args([
             "dev",
@@ -245,12 +257,18 @@ impl Stack {
             .arg(self.state.join("wrangler.toml"))
             .arg("--persist-to")
             .arg(self.state.join("gate"));
+        if self.family {
+            // Beside the gate in its process: queues do not reach any other.
+            command
+                .arg("--config")
+                .arg(family::write_sender(&self.state)?);
+        }
         command.current_dir(&self.state);
         command
             .env("WRANGLER_REGISTRY_PATH", self.state.join("registry"))
             .env("WRANGLER_LOG_PATH", self.state.join("wrangler-logs"));
         offline(&mut command);
-        command
+        Ok(command)
     }
 }
 
@@ -318,13 +336,14 @@ fn open_state(folder: &Path, fresh: bool) -> Result<(PathBuf, Lock)> {
 }
 
 /// What a stack and its tools leave in a state folder.
-const OURS: [&str; 8] = [
+const OURS: [&str; 9] = [
     ".dev.vars",
     ".wrangler",
     "gate",
     "gate.log",
     "origin.log",
     "registry",
+    family::SENDER,
     "wrangler-logs",
     "wrangler.toml",
 ];
@@ -357,31 +376,6 @@ fn empty(folder: &Path) -> Result<()> {
         removed.with_context(|| format!("cannot remove {}", path.display()))?;
     }
     Ok(())
-}
-
-/// The gate's secrets, drawn once for each state folder in the file that `wrangler dev` reads; returns the one that it
-/// shares with the origin. Drawn again, they would make every stored operation unknown to the gate.
-fn signing_secrets(state: &Path) -> Result<String> {
-    let file = state.join(".dev.vars");
-    if !file.exists() {
-        let (identity, signing) = (random_hex()?, random_hex()?);
-        write(
-            &file,
-            &format!("IDENTITY_SECRET={identity}\nSIGNING_SECRETS=local={signing}\n"),
-        )?;
-    }
-    let secrets =
-        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let signing = secrets
-        .lines()
-        .find_map(|line| line.strip_prefix("SIGNING_SECRETS="))
-        .map(str::to_owned);
-    signing.with_context(|| {
-        format!(
-            "{} holds no SIGNING_SECRETS: remove the folder",
-            file.display()
-        )
-    })
 }
 
 /// 128 random bits in hexadecimal.

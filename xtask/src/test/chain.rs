@@ -16,6 +16,7 @@ pub(super) fn purchase(project: &Project, _tools: &Tools) -> Result<Tally> {
         state: state.clone(),
         port: 0,
         fresh: true,
+        family: true,
         overrides: Vec::new(),
         foreign_origin: None,
     };
