@@ -1,13 +1,33 @@
-//! Named locks with an owner and a lease.
+//! Named locks with an owner and a lease, and fences for locks of any kind.
 //!
 //! **Invariant: only the owner renews and releases.** Taking a lock and setting its end is one
 //! conditional statement. A lock keeps two from working at the same time; it does not keep the second
 //! from doing the work again afterwards, and not even that when work takes longer than the lease. So what
 //! a lock guards has to hold without it: by a unique index, or by compare-and-set.
+//!
+//! **Invariant: of all that acted on a thing behind [`admit`], none acted after one with a greater fence.** The fence is
+//! compared and kept in the transaction of the act. It comes from whoever gives the lock and numbers its holders: the
+//! gate's locks and claims do, the locks of this module do not.
+//!
+//! ```
+//! # use oncegate_origin::{id::Id, lock};
+//! # use oncegate_origin::ledger::{Answer, Effect, Failure};
+//! # use sqlx::PgConnection;
+//! /// In the transaction: of an effect of the ledger, or any other.
+//! async fn restock(transaction: &mut PgConnection, fence: u64) -> Result<Effect, Failure> {
+//!     if !lock::admit(transaction, Id::literal("shelf-7"), fence).await? {
+//!         return Ok(Effect::Refused(Answer::json(409, &"somebody has come after you")?));
+//!     }
+//!     // What the lock guards.
+//!     Ok(Effect::Executed(Answer::json(200, &"restocked")?))
+//! }
+//! ```
 
 use crate::id::Id;
 use crate::sql::work::{FirstInsert, first_insert, is_first};
 use crate::sql::{Dialect, Statements};
+
+const FENCE: FirstInsert = first_insert!("fences", "guarded, fence", "?, ?", "guarded");
 
 const LOCK: FirstInsert = first_insert!(
     "task_locks",
@@ -72,4 +92,30 @@ pub async fn release<DB: Dialect>(
 ) -> Result<bool, sqlx::Error> {
     let sql = "UPDATE task_locks SET owner = NULL, lease_until = 0 WHERE task = ? AND owner = ?";
     Ok(connection.run(sql, &[task.into(), owner.into()]).await? == 1)
+}
+
+/// Whether the holder of a lock may still act on what the lock guards: nobody with a greater fence has. To be asked in the
+/// transaction of the act, and before it: until that ends, others wait here. A holder may act more than once.
+///
+/// Two locks of one gate that guard one thing have fences of one sequence only if they have one name, so what is guarded is
+/// best named like the lock.
+///
+/// # Errors
+///
+/// The database failed, or the fence has more than 63 bits, which none of the gate's has.
+pub async fn admit<C: Statements>(
+    connection: &mut C,
+    guarded: Id<'_>,
+    fence: u64,
+) -> Result<bool, sqlx::Error> {
+    let fence = i64::try_from(fence).map_err(|error| sqlx::Error::Encode(error.into()))?;
+    let raise = "UPDATE fences SET fence = ? WHERE guarded = ? AND fence <= ?";
+    let values = [fence.into(), guarded.into(), fence.into()];
+    if connection.run(raise, &values).await? == 1 {
+        return Ok(true);
+    }
+    // A greater one was here, or none at all: then the row is made, and whoever was overtaken at that compares with it.
+    let first = [guarded.into(), fence.into()];
+    Ok(is_first::<C::Database>(connection, FENCE, &first).await?
+        || connection.run(raise, &values).await? == 1)
 }

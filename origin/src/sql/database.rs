@@ -86,11 +86,11 @@ impl<DB: Dialect> From<Pool<DB>> for Database<DB> {
 
 impl<DB: Dialect> Database<DB> {
     /// Opens `sqlite:<path>` (the file is created if there is none), `mysql://…` or `postgres://…`, and
-    /// brings the ledger's table up to date.
+    /// brings the ledger's tables up to date.
     ///
     /// # Errors
     ///
-    /// The URL is not of this database, it cannot be opened, or a newer version has changed the table.
+    /// The URL is not of this database, it cannot be opened, or a newer version has changed the tables.
     pub async fn open(url: &str) -> Result<Self, sqlx::Error> {
         let [writers, readers] = DB::open(url).await?;
         let database = Self {
@@ -102,7 +102,7 @@ impl<DB: Dialect> Database<DB> {
         Ok(database)
     }
 
-    /// Brings the ledger's table up to date. What was done is written down in a table of its own,
+    /// Brings the ledger's tables up to date. What was done is written down in a table of its own,
     /// `idempotency_ledger_migrations`.
     ///
     /// # Errors

@@ -172,9 +172,9 @@ impl<'v> From<Option<&'v [u8]>> for Value<'v> {
 ///     Ok(connection.run(sql, &[3.into(), "mug".into(), 3.into()]).await? == 1)
 /// }
 /// ```
-pub trait Statements {
+pub trait Statements: Migrate + Send + Sized {
     /// The database of this connection.
-    type Database: Dialect;
+    type Database: Dialect<Connection = Self>;
 
     /// Runs a statement and counts the rows that it concerned.
     fn run(

@@ -78,10 +78,16 @@ impl Dialect for MySql {
 
     fn migrations() -> Migrations {
         Migrations {
-            ledger: &[(
-                "ledger",
-                include_str!("../../migrations/mysql/ledger/0001_ledger.sql"),
-            )],
+            ledger: &[
+                (
+                    "ledger",
+                    include_str!("../../migrations/mysql/ledger/0001_ledger.sql"),
+                ),
+                (
+                    "fences",
+                    include_str!("../../migrations/mysql/ledger/0002_fences.sql"),
+                ),
+            ],
             shop: &[
                 (
                     "shop",

@@ -59,10 +59,16 @@ impl Dialect for Postgres {
 
     fn migrations() -> Migrations {
         Migrations {
-            ledger: &[(
-                "ledger",
-                include_str!("../../migrations/postgres/ledger/0001_ledger.sql"),
-            )],
+            ledger: &[
+                (
+                    "ledger",
+                    include_str!("../../migrations/postgres/ledger/0001_ledger.sql"),
+                ),
+                (
+                    "fences",
+                    include_str!("../../migrations/postgres/ledger/0002_fences.sql"),
+                ),
+            ],
             shop: &[
                 (
                     "shop",

@@ -66,10 +66,16 @@ impl Dialect for Sqlite {
 
     fn migrations() -> Migrations {
         Migrations {
-            ledger: &[(
-                "ledger",
-                include_str!("../../migrations/sqlite/ledger/0001_ledger.sql"),
-            )],
+            ledger: &[
+                (
+                    "ledger",
+                    include_str!("../../migrations/sqlite/ledger/0001_ledger.sql"),
+                ),
+                (
+                    "fences",
+                    include_str!("../../migrations/sqlite/ledger/0002_fences.sql"),
+                ),
+            ],
             shop: &[
                 (
                     "shop",

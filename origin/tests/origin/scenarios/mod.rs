@@ -2,6 +2,7 @@
 //! with a look at the books: they balance.
 
 mod callbacks;
+mod fences;
 mod jobs;
 mod moves;
 mod outbox;
