@@ -11,9 +11,11 @@ import * as clock from "./clock.js";
 import { engine, isLoaded, load, wasmObstacle } from "./engine.js";
 import { OncegateError } from "./error.js";
 import { toJob, toQuestion } from "./job.js";
+import { whenIdle } from "./idle.js";
 import { withLock } from "./locks.js";
 import { Log } from "./log.js";
 import { areEqual } from "./payload.js";
+import { rehearse } from "./rehearsal.js";
 import { toResult } from "./result.js";
 import { Run } from "./run.js";
 import { toSettings } from "./settings.js";
@@ -46,7 +48,7 @@ class Oncegate extends EventTarget {
     this.#log = new Log(this.#store);
     if (typeof document !== "undefined") {
       this.#watchPage();
-      whenIdle(() => this.#begin());
+      whenIdle(() => this.#warm());
     }
   }
 
@@ -110,6 +112,16 @@ class Oncegate extends EventTarget {
       this.#ready?.catch(() => (this.#ready = undefined));
     }
     return this.#ready;
+  }
+
+  /** What a click will need is there before the first one, and has been called before. */
+  async #warm() {
+    try {
+      await this.#begin();
+      whenIdle(() => this.#entries.size > 0 || rehearse(this.#settings));
+    } catch {
+      // Whoever submits tries again, and hears what is wrong.
+    }
   }
 
   #prepare() {
@@ -179,6 +191,7 @@ class Oncegate extends EventTarget {
     entry.waits = false;
     if (job.intent === undefined || job.wish === "lookup") return run.go();
     const wait = () => this.#emit("tab-wait", job.intent, entry.progress);
+    run.prepare();
     return withLock(`oncegate:${job.intent}`, job.lockPatienceMs, wait, () => run.go());
   }
 
@@ -215,11 +228,6 @@ class Oncegate extends EventTarget {
       });
     }
   }
-}
-
-/** The page comes first: what the engine costs is paid when there is nothing else to do, or by the call that cannot wait for that. */
-function whenIdle(work) {
-  (globalThis.requestIdleCallback ?? setTimeout)(work);
 }
 
 /** A call joins what runs; what has just ended, it joins only as the second half of a double click. */

@@ -1,10 +1,19 @@
 // What happened, for support: the last events of this browser, without payloads.
+//
+// Nobody waits for the log: it is written when the page is idle or is left, so that a crash may cost its last lines, and never a payment's record.
+
+import { onHide } from "./clock.js";
+import { whenIdle } from "./idle.js";
 
 /** How many events are kept, over all intents. */
 const KEPT = 120;
 
+/** How long lines may wait for a page that is never idle. */
+const LATEST_MS = 500;
+
 export class Log {
   #store;
+  #unwritten = [];
 
   constructor(store) {
     this.#store = store;
@@ -12,13 +21,22 @@ export class Log {
 
   add({ intent, ...event }) {
     if (intent === undefined) return;
-    this.#store.writeLog([...this.#store.log(), { intent, ...event }].slice(-KEPT));
+    if (this.#unwritten.push({ intent, ...event }) > 1) return;
+    whenIdle(this.#write, LATEST_MS);
+    onHide(this.#write);
   }
 
   of(intent) {
+    this.#write();
     const entries = this.#store.log().filter((entry) => entry?.intent === intent);
     return { intent, line: line(intent, entries), entries };
   }
+
+  /** Other tabs write the same log, each when it is idle. */
+  #write = () => {
+    if (this.#unwritten.length === 0) return;
+    this.#store.writeLog([...this.#store.log(), ...this.#unwritten.splice(0)].slice(-KEPT));
+  };
 }
 
 /** "cart-42: 3 sends, 1 execution, replayed" */

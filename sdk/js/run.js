@@ -28,6 +28,7 @@ export class Run {
   #waitsUntilMs;
   #met = {};
   #last = {};
+  #digest;
 
   constructor(job, store, emit) {
     this.#job = job;
@@ -45,12 +46,17 @@ export class Run {
     this.#interrupt?.(event);
   }
 
+  /** What nobody else has to wait for, so that a lock can be asked for meanwhile. */
+  prepare() {
+    this.#digest ??= this.#load();
+    this.#digest.catch(() => {}); // Whoever goes on hears of it.
+  }
+
   /** Runs the job to its result: what the engine says at last, and what came with the last answer. */
   async go() {
+    this.prepare();
     const job = this.#job;
-    job.secret ??= job.intent === undefined ? drawSecret() : this.#store.secret();
-    await job.load();
-    const digest = job.parts.length > 0 ? engine().digest(job.secret, await bytesOfParts(job.parts)) : "";
+    const digest = await this.#digest;
     const { phase, key, sends } = engine().current(job.secret, job.intent ?? "", this.#stored());
     // A token is there before anything is recorded.
     const error = await job.token?.prepare(job, phase, key, sends);
@@ -60,6 +66,14 @@ export class Run {
     this.#begun = true;
     this.#wanted = undefined;
     return this.#follow(digest);
+  }
+
+  /** Reads the payload; what comes back tells it from others. */
+  async #load() {
+    const job = this.#job;
+    job.secret ??= job.intent === undefined ? drawSecret() : this.#store.secret();
+    await job.load();
+    return job.parts.length > 0 ? engine().digest(job.secret, await bytesOfParts(job.parts)) : "";
   }
 
   async #follow(digest) {

@@ -165,3 +165,23 @@ test("a page that comes back from the back/forward cache gets its result", async
   assert.deepEqual([result.outcome, result.id, result.replayed], ["done", 1, true]);
   assert.equal(shop.orders.size, 1);
 });
+
+test("what an idle page rehearses is seen by nobody: nothing sent, nothing stored, nothing told, no lock kept", async () => {
+  await page.addInitScript(() => {
+    window.locked = [];
+    const { request } = LockManager.prototype;
+    LockManager.prototype.request = function (name, ...rest) {
+      locked.push(name);
+      return request.call(this, name, ...rest);
+    };
+  });
+  const asked = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await page.reload();
+  await ready();
+  await page.waitForFunction(() => locked.length > 0);
+  await page.waitForFunction(async () => (await navigator.locks.query()).held.length === 0);
+  assert.deepEqual(await page.evaluate(() => [locked, Object.keys(localStorage), events]), [["oncegate:"], ["oncegate:secret"], []]);
+  assert.deepEqual(asked, ["/", "/index.js"]);
+  assert.equal((await page.evaluate("pay()")).outcome, "done");
+});

@@ -188,11 +188,26 @@ test("the log tells support how often it was sent and executed, without the payl
   network(lost, bare(503), gate("replayed"));
   const { client } = await page(storage, { retryUnproven: true });
   await client.submit({ ...ORDER, body: '{"card":"4242424242424242"}' });
+  const said = client.log("cart-42");
   const { line, entries } = (await page(storage)).client.log("cart-42");
+  assert.deepEqual(said, { intent: "cart-42", line, entries });
   assert.equal(line, "cart-42: 3 sends, 1 execution, replayed");
   assert.equal(entries[0].type, "send");
   assert.doesNotMatch(JSON.stringify(storage.entries()), /4242/);
   assert.equal(client.log("cart-43").line, "cart-43: 0 sends, 0 executions, open");
+});
+
+test("nobody waits for the log: it is written when there is time, and what a crash takes of it is in the record all the same", async () => {
+  const storage = memoryStorage();
+  const stored = [];
+  network(() => (stored.push(storage.entries()), gate("executed")()));
+  const { client } = await page(storage);
+  await client.submit(ORDER);
+  const [atTheFirstByte] = stored;
+  assert.equal(atTheFirstByte["oncegate:log"], undefined);
+  assert.equal(JSON.parse(atTheFirstByte["oncegate:intent:cart-42"]).sends, 1);
+  await pause(10);
+  assert.deepEqual(JSON.parse(storage.entries()["oncegate:log"]).map(({ type }) => type), ["send", "answer", "settled"]);
 });
 
 test("the log stays small", async () => {
@@ -200,6 +215,7 @@ test("the log stays small", async () => {
   network(gate("executed"));
   const { client } = await page(storage);
   for (let number = 0; number < 50; number += 1) await client.submit({ ...ORDER, intent: `cart-${number}` });
+  assert.equal(client.log("cart-49").line, "cart-49: 1 send, 1 execution, answered");
   assert.equal(JSON.parse(storage.entries()["oncegate:log"]).length, 120);
 });
 
