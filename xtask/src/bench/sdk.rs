@@ -1,4 +1,4 @@
-//! What a page pays for the SDK: its size, and the time until it takes a click. The time has a budget, which is held here and in
+//! What a page pays for the SDK: its size, and the time until its engine stands. The time has a budget, which is held here and in
 //! no test: a machine that is busy with something else would fail it.
 
 use anyhow::{Result, bail};
@@ -12,9 +12,9 @@ use crate::setup::{Tools, chromium};
 /// How to measure the SDK.
 #[derive(Args)]
 pub(crate) struct Sdk {
-    /// How often each entry is started, in turns
-    #[arg(long, default_value_t = 20)]
-    rounds: usize,
+    /// How often each entry is started, in turns; the first round comes on top
+    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u16).range(15..))]
+    rounds: u16,
 }
 
 /// Prints sizes and times; fails above a budget.
