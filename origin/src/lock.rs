@@ -25,9 +25,11 @@
 
 use crate::id::Id;
 use crate::sql::work::{FirstInsert, first_insert, is_first};
-use crate::sql::{Dialect, Statements};
+use crate::sql::{Dialect, Sql, Statements};
 
 const FENCE: FirstInsert = first_insert!("fences", "guarded, fence", "?, ?", "guarded");
+
+const RAISE: Sql = Sql::same("UPDATE fences SET fence = ? WHERE guarded = ? AND fence <= ?");
 
 const LOCK: FirstInsert = first_insert!(
     "task_locks",
@@ -109,13 +111,12 @@ pub async fn admit<C: Statements>(
     fence: u64,
 ) -> Result<bool, sqlx::Error> {
     let fence = i64::try_from(fence).map_err(|error| sqlx::Error::Encode(error.into()))?;
-    let raise = "UPDATE fences SET fence = ? WHERE guarded = ? AND fence <= ?";
     let values = [fence.into(), guarded.into(), fence.into()];
-    if connection.run(raise, &values).await? == 1 {
+    if connection.run(RAISE, &values).await? == 1 {
         return Ok(true);
     }
     // A greater one was here, or none at all: then the row is made, and whoever was overtaken at that compares with it.
     let first = [guarded.into(), fence.into()];
     Ok(is_first::<C::Database>(connection, FENCE, &first).await?
-        || connection.run(raise, &values).await? == 1)
+        || connection.run(RAISE, &values).await? == 1)
 }
