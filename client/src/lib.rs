@@ -15,10 +15,12 @@
 mod call;
 mod claims;
 mod client;
+mod cron;
 mod error;
 mod lock;
 
 pub use claims::{Claim, Claimed, Claims, Heard, Message};
 pub use client::Client;
+pub use cron::{Again, Ran};
 pub use error::{Error, Problem};
 pub use lock::{LockGuard, Locking};
