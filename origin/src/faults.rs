@@ -1,7 +1,7 @@
 //! Switches that break things on purpose, to show and to test that nothing is charged twice.
 //!
 //! A queue: each `POST /orders` that arrives takes the first entry, before anything else is done
-//! with it. The routes and the layer exist only with `--faults`.
+//! with it; and a second one for `POST /messages`. The routes and the layer exist only with `--faults`.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use axum::extract::{Extension, FromRequest, FromRequestParts, Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get};
+use axum::routing::{MethodRouter, delete, get};
 use axum::{Json, Router};
 use oncegate_core::outcome::Outcome;
 use serde::{Deserialize, Serialize};
@@ -74,7 +74,14 @@ impl Queue {
 }
 
 /// The routes that set the switches.
-pub(crate) fn routes<DB: Dialect>(queue: Queue) -> Router<Context<DB>> {
+pub(crate) fn routes<DB: Dialect>(of_orders: Queue, of_messages: Queue) -> Router<Context<DB>> {
+    Router::new()
+        .route("/faults", switches(of_orders))
+        .route("/faults/messages", switches(of_messages))
+        .route("/shop", delete(clear::<DB>))
+}
+
+fn switches<DB: Dialect>(queue: Queue) -> MethodRouter<Context<DB>> {
     let set = async |State(queue): State<Queue>, body: Bytes| match serde_json::from_slice(&body) {
         Ok(faults) => {
             queue.replace(faults);
@@ -83,9 +90,7 @@ pub(crate) fn routes<DB: Dialect>(queue: Queue) -> Router<Context<DB>> {
         Err(error) => not_faults(&error).into_response(),
     };
     let list = async |State(queue): State<Queue>| Json(queue.list());
-    Router::new()
-        .route("/faults", get(list).put(set).with_state(queue))
-        .route("/shop", delete(clear::<DB>))
+    get(list).put(set).with_state(queue)
 }
 
 /// The layer that applies them.

@@ -55,6 +55,7 @@
 //! | [`commands`] | what the program does besides serving |
 //! | [`server`] | connections, shutdown, and hanging up |
 //! | `http` | the shop's routes |
+//! | [`lab`] | what the back room of a demonstration asks the gate for, only with `--faults` |
 //! | `log`, `metrics` | what the operator hears |
 //! | `faults` | switches that break things on purpose, only with `--faults` |
 //!
@@ -73,6 +74,7 @@ pub mod gate;
 mod http;
 pub mod id;
 pub mod job;
+pub mod lab;
 pub mod ledger;
 pub mod lifecycle;
 pub mod lock;

@@ -12,6 +12,7 @@ use oncegate_core::signature::Secrets;
 use oncegate_origin::commands::{self, Trouble};
 use oncegate_origin::dead::{DeadLetter, Replayed};
 use oncegate_origin::job::{Run, Settings};
+use oncegate_origin::lab::Lab;
 use oncegate_origin::provider::{self, client::Client};
 use oncegate_origin::server::{Config, Origin};
 use oncegate_origin::shop::callback::CallbackSecret;
@@ -45,7 +46,7 @@ enum Command {
     /// Deliver what the outbox owes, until SIGINT or SIGTERM. Any number of relays may run.
     Relay(Relay),
     /// Serve the shop until SIGINT or SIGTERM.
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Settle what merchants are owed for finished orders. A second run at the same time is harmless.
     Settle(Settle),
 }
@@ -99,6 +100,36 @@ struct Serve {
     /// Let `PUT /faults` break things on purpose. For demonstrations and tests only.
     #[arg(long)]
     faults: bool,
+    #[command(flatten)]
+    lab: AtTheGate,
+}
+
+/// What the back room of `--faults` asks the gate for. What is not given, it does not do.
+#[derive(Args)]
+struct AtTheGate {
+    /// The gate's address.
+    #[arg(long, value_name = "URL", env = "ONCEGATE_GATE")]
+    gate: Option<String>,
+    /// One of the gate's `LOCKS_SECRETS`, without its name.
+    #[arg(long, env = "ONCEGATE_LOCKS_SECRET", hide_env_values = true)]
+    locks_secret: Option<String>,
+    /// One of the gate's `CLAIMS_SECRETS`, without its name.
+    #[arg(long, env = "ONCEGATE_CLAIMS_SECRET", hide_env_values = true)]
+    claims_secret: Option<String>,
+    /// One of the gate's `ADMIN_SECRETS`, without its name: to run a job again.
+    #[arg(long, env = "ONCEGATE_GATE_ADMIN_SECRET", hide_env_values = true)]
+    gate_admin_secret: Option<String>,
+}
+
+impl AtTheGate {
+    fn lab(&self) -> Result<Lab, Trouble> {
+        let secrets = [
+            self.locks_secret.as_deref(),
+            self.claims_secret.as_deref(),
+            self.gate_admin_secret.as_deref(),
+        ];
+        Lab::new(self.gate.as_deref(), secrets)
+    }
 }
 
 #[derive(Args)]
@@ -227,7 +258,7 @@ fn run(command: Command) -> Result<(), Trouble> {
             Command::Relay(Relay { at, broker, revive }) => {
                 until_ended(commands::relay(&at.database, broker.as_deref(), revive)).await
             }
-            Command::Serve(arguments) => serve(arguments).await,
+            Command::Serve(arguments) => serve(*arguments).await,
             Command::Settle(arguments) => settle(arguments).await,
         }
     });
@@ -246,6 +277,7 @@ async fn serve(arguments: Serve) -> Result<(), Trouble> {
         .map_err(|error| format!("--admin-secrets or ONCEGATE_ADMIN_SECRETS: {error}"))?;
     let callback_secret = arguments.callback_secret.as_deref();
     let callback_secret = callback_secret.map(CallbackSecret::parse).transpose();
+    let lab = arguments.lab.lab()?;
     let patience = Duration::from_millis(arguments.provider_timeout_ms);
     let provider = arguments.provider.as_deref();
     let provider = provider.map(|address| Client::new(address, patience));
@@ -264,6 +296,7 @@ async fn serve(arguments: Serve) -> Result<(), Trouble> {
         },
         relay: arguments.relay,
         faults: arguments.faults,
+        lab,
     })
     .await?;
     let shutdown = shutdown()?;

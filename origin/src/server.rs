@@ -33,6 +33,7 @@ use crate::gate::Gate;
 use crate::http::{self, Context};
 use crate::id::Id;
 use crate::job::Settings;
+use crate::lab::Lab;
 use crate::ledger::Ledger;
 use crate::ledger::outside::Times;
 use crate::log;
@@ -80,6 +81,8 @@ pub struct Config {
     pub relay: bool,
     /// Whether things may be broken on purpose.
     pub faults: bool,
+    /// What the back room may ask the gate for, which is there with `faults`.
+    pub lab: Lab,
 }
 
 /// An origin that listens.
@@ -169,6 +172,7 @@ async fn open<DB: Dialect>(
         callback_secret: config.callback_secret.clone(),
         provider: config.provider.clone(),
         settlement: config.settlement,
+        lab: config.lab.clone(),
     };
     let relay = config.relay.then(|| {
         let database = database.clone();

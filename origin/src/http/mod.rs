@@ -5,6 +5,7 @@
 
 mod admin;
 mod callback;
+mod lab;
 mod pay;
 mod scenarios;
 
@@ -27,6 +28,7 @@ use crate::faults::{self, Fault};
 use crate::gate::{Gate, Reply, Signed};
 use crate::id::Id;
 use crate::job::Settings;
+use crate::lab::Lab;
 use crate::ledger::{Effect, Failure};
 use crate::log;
 use crate::problem::Problem;
@@ -46,6 +48,7 @@ pub(crate) struct Context<DB: Dialect> {
     pub(crate) callback_secret: Option<CallbackSecret>,
     pub(crate) provider: Option<Client>,
     pub(crate) settlement: Settings,
+    pub(crate) lab: Lab,
 }
 
 impl<DB: Dialect> Clone for Context<DB> {
@@ -57,6 +60,7 @@ impl<DB: Dialect> Clone for Context<DB> {
             callback_secret: self.callback_secret.clone(),
             provider: self.provider.clone(),
             settlement: self.settlement,
+            lab: self.lab.clone(),
         }
     }
 }
@@ -64,15 +68,22 @@ impl<DB: Dialect> Clone for Context<DB> {
 /// The whole origin.
 pub(crate) fn router<DB: Dialect>(context: Context<DB>, with_faults: bool) -> Router {
     let mut orders = post(place_order::<DB>).get(list_orders::<DB>);
+    let mut messages = post(scenarios::message::<DB>);
     let mut router = Router::new();
     if with_faults {
-        let queue = faults::Queue::default();
-        let state = (queue.clone(), context.clone());
-        orders = orders.layer(middleware::from_fn_with_state(state, faults::apply::<DB>));
-        router = router.merge(faults::routes(queue));
+        let [of_orders, of_messages] = [faults::Queue::default(), faults::Queue::default()];
+        let layer = |queue: &faults::Queue| {
+            let state = (queue.clone(), context.clone());
+            middleware::from_fn_with_state(state, faults::apply::<DB>)
+        };
+        orders = orders.layer(layer(&of_orders));
+        messages = messages.layer(layer(&of_messages));
+        router = router.merge(faults::routes(of_orders, of_messages));
+        router = router.merge(lab::routes());
     }
     router
         .route("/orders", orders)
+        .route("/messages", messages)
         .route("/orders/{id}", get(show_order::<DB>))
         .route("/catalog", get(catalog::<DB>))
         .route("/health", get(health))

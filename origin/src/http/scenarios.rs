@@ -36,7 +36,6 @@ pub(super) fn routes<DB: Dialect>() -> Router<Context<DB>> {
         .route("/activities/{activity}/members", post(join::<DB>))
         .route("/points", post(points::<DB>))
         .route("/stock/{sku}", post(stock::<DB>))
-        .route("/messages", post(message::<DB>))
         .route("/settlements", post(settle::<DB>))
 }
 
@@ -229,7 +228,7 @@ struct Delivery {
 }
 
 /// A message that comes over HTTP instead of a broker. Its id is what it is dropped by, whatever the key.
-async fn message<DB: Dialect>(
+pub(super) async fn message<DB: Dialect>(
     State(context): State<Context<DB>>,
     signed: Signed,
     body: Bytes,

@@ -9,6 +9,7 @@ mod database;
 pub(crate) mod dead;
 mod dialect;
 pub(crate) mod job;
+pub(crate) mod lab;
 pub(crate) mod ledger;
 mod mysql;
 pub(crate) mod outbox;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use oncegate_core::signature::Secrets;
 use oncegate_origin::job::Settings;
+use oncegate_origin::lab::Lab;
 use oncegate_origin::server::{Config, Origin};
 use oncegate_origin::shop::callback::CallbackSecret;
 use tokio::sync::oneshot;
@@ -132,6 +133,7 @@ async fn bind(books: &Books, secrets: &str, faults: bool) -> Origin {
             settlement: Settings::default(),
             relay: false,
             faults,
+            lab: Lab::default(),
         };
         if let Ok(origin) = Origin::bind(config).await {
             return origin;
