@@ -34,6 +34,19 @@ impl Call {
         Self { request, doing }
     }
 
+    /// A question, with what it asks for in the query.
+    pub(crate) fn asking(
+        client: &Client,
+        segments: &[&str],
+        query: &[(&str, &str)],
+        doing: String,
+    ) -> Self {
+        let mut url = client.endpoint(segments);
+        url.query_pairs_mut().extend_pairs(query);
+        let request = client.http().get(url);
+        Self { request, doing }
+    }
+
     pub(crate) fn header(self, name: &str, value: &str) -> Self {
         let request = self.request.header(name, value);
         Self { request, ..self }

@@ -18,9 +18,11 @@ mod client;
 mod cron;
 mod error;
 mod lock;
+mod record;
 
 pub use claims::{Claim, Claimed, Claims, Heard, Message};
 pub use client::Client;
 pub use cron::{Again, Ran};
 pub use error::{Error, Problem};
 pub use lock::{LockGuard, Locking};
+pub use record::{Record, Whose};

@@ -19,7 +19,7 @@ use crate::shop::effects::{self, Task};
 use crate::sql::{Database, Dialect};
 
 /// The queue, and who consumes it.
-const SCOPE: &str = "shop/notices";
+pub(crate) const SCOPE: &str = "shop/notices";
 const COPIES: usize = 5;
 
 const LEASE: Duration = Duration::from_secs(30);
@@ -70,6 +70,11 @@ struct Delivery<'a, DB: Dialect> {
     run: &'a str,
 }
 
+/// The id of the message of a run.
+pub(crate) fn message(run: &str) -> String {
+    format!("notice-{run}")
+}
+
 /// Delivers the message of a run to five workers at once.
 pub(crate) async fn deliver<DB: Dialect>(
     database: &Database<DB>,
@@ -99,7 +104,7 @@ pub(crate) async fn deliver<DB: Dialect>(
 impl<DB: Dialect> Delivery<'_, DB> {
     async fn unclaimed(&self) -> Result<Vec<Worked>, Trouble> {
         try_join_all((1..=COPIES).map(async |copy| {
-            let did = self.work(&format!("notice-{}-{copy}", self.run)).await?;
+            let did = self.work(&format!("{}-{copy}", message(self.run))).await?;
             Ok(Worked {
                 did: Some(did),
                 ..Worked::default()
@@ -114,7 +119,7 @@ impl<DB: Dialect> Delivery<'_, DB> {
         loop {
             match self.claim(&mut worked).await? {
                 Claimed::Acquired(claim) => {
-                    worked.did = Some(self.work(&self.message()).await?);
+                    worked.did = Some(self.work(&message(self.run)).await?);
                     match self.claims.complete(&claim, Some("sent")).await? {
                         Heard::Done => return Ok(worked),
                         _ => worked.heard.push("lost"),
@@ -131,7 +136,7 @@ impl<DB: Dialect> Delivery<'_, DB> {
         let mut worked = Worked::default();
         let claimed = self.claim(&mut worked).await?;
         if let (Claimed::Acquired(Claim { .. }), How::DiesAfter) = (claimed, how) {
-            self.work(&self.message()).await?;
+            self.work(&message(self.run)).await?;
         }
         worked.did = Some(Did::Died);
         Ok(worked)
@@ -139,7 +144,7 @@ impl<DB: Dialect> Delivery<'_, DB> {
 
     async fn claim(&self, worked: &mut Worked) -> Result<Claimed, Trouble> {
         let message = Claimable {
-            key: self.message(),
+            key: message(self.run),
             sent_ms: None,
         };
         let claimed = self.claims.claim(message).await?;
@@ -153,10 +158,6 @@ impl<DB: Dialect> Delivery<'_, DB> {
             _ => "too_old",
         });
         Ok(claimed)
-    }
-
-    fn message(&self) -> String {
-        format!("notice-{}", self.run)
     }
 
     /// Tells the customer, and takes note of the message in the same transaction.

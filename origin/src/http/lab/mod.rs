@@ -6,6 +6,7 @@
 mod claims;
 mod cron;
 mod locks;
+mod records;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -25,6 +26,7 @@ pub(super) fn routes<DB: Dialect>() -> Router<Context<DB>> {
         .route("/lab/locks", post(locks::take_stock::<DB>))
         .route("/lab/corrections/{run}", get(locks::corrections::<DB>))
         .route("/lab/notices/{run}", get(claims::notices::<DB>))
+        .route("/lab/records/{kind}/{run}", get(records::show::<DB>))
         .route("/lab/slots/{slot}", get(cron::runs::<DB>))
 }
 
