@@ -7,8 +7,15 @@ use oncegate_client::{Claimed, Claims, Client, Error, Heard, Message};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-/// Gives these answers, one for each call; an empty one is a connection that breaks. Keeps what was asked.
 async fn gate(answers: Vec<&'static str>) -> (Claims, Arc<Mutex<Vec<String>>>) {
+    gate_with(Duration::from_secs(30), answers).await
+}
+
+/// Gives these answers, one for each call; an empty one is a connection that breaks. Keeps what was asked.
+async fn gate_with(
+    lease: Duration,
+    answers: Vec<&'static str>,
+) -> (Claims, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let asked = Arc::new(Mutex::new(Vec::new()));
@@ -33,7 +40,7 @@ async fn gate(answers: Vec<&'static str>) -> (Claims, Arc<Mutex<Vec<String>>>) {
         }
     });
     let client = Client::new(&address, "secret").unwrap();
-    (client.claims("orders/mail", Duration::from_secs(30)), asked)
+    (client.claims("orders/mail", lease), asked)
 }
 
 fn message() -> Message {
@@ -74,6 +81,24 @@ async fn a_call_whose_answer_was_lost_is_made_again_as_it_was() {
     let asked = asked.lock().unwrap();
     let body = |text: &String| text.split("\r\n\r\n").last().map(str::to_owned);
     assert_eq!(body(&asked[0]), body(&asked[1]));
+}
+
+#[tokio::test]
+async fn a_claim_is_kept_until_somebody_has_taken_over() {
+    let held = r#"{"items":[{"key":"m-1","answer":"held","lease_ends_in_ms":30}]}"#;
+    let lost = r#"{"items":[{"key":"m-1","answer":"lost"}]}"#;
+    // One heartbeat is heard by nobody, however often it is sent.
+    let answers = vec![ACQUIRED, held, "", "", "", held, lost];
+    let (claims, asked) = gate_with(Duration::from_millis(30), answers).await;
+    let Claimed::Acquired(claim) = claims.claim(message()).await.unwrap() else {
+        panic!("not acquired");
+    };
+    claims.keep(&claim).await;
+    let asked = asked.lock().unwrap();
+    let beats = asked
+        .iter()
+        .filter(|text| text.starts_with("POST /.oncegate/v1/claims/heartbeat "));
+    assert_eq!((asked.len(), beats.count()), (7, 6));
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::process;
 use std::time::Duration;
 
+use oncegate_client::Claims;
 use sqlx::migrate::MigrateError;
 use sqlx::{MySql, Postgres, Sqlite};
 use uuid::Uuid;
@@ -114,15 +115,16 @@ pub async fn relay(url: &str, broker: Option<&str>, revive: bool) -> Result<(), 
     })
 }
 
-/// Consumes what the broker delivers, until the future is dropped.
+/// Consumes what the broker delivers, each message under a claim if there are claims, until the future is dropped.
 ///
 /// # Errors
 ///
 /// The database or the broker cannot be reached.
-pub async fn consume(url: &str, broker: &str) -> Result<(), Trouble> {
+pub async fn consume(url: &str, broker: &str, claims: Option<&Claims>) -> Result<(), Trouble> {
     let broker = Broker::connect(broker).await?;
+    let limits = Limits::default();
     with_database!(url, |database| broker
-        .consume(&database, Limits::default())
+        .consume(&database, limits, claims)
         .await)
 }
 

@@ -5,13 +5,16 @@
 //! one whose work fails, after so many deliveries, so that it holds up the others no longer than that; one that
 //! waited longer than consumers remember, since nobody knows any more whether it was worked off.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
 use async_nats::jetstream::{self, AckKind};
 use futures_util::StreamExt;
+use oncegate_client::Claims;
+use tokio::time::sleep;
 
-use super::{AGGREGATE, Broker, MESSAGE_ID, STREAM};
+use super::{AGGREGATE, Broker, MESSAGE_ID, STREAM, claimed};
 use crate::clock::now_ms;
 use crate::commands::Trouble;
 use crate::consumer::WINDOW_MS;
@@ -60,7 +63,8 @@ enum Ended {
 }
 
 impl Broker {
-    /// Does the work of every message that is delivered, until the future is dropped.
+    /// Does the work of every message that is delivered, until the future is dropped. With claims, each is claimed at the
+    /// gate first.
     ///
     /// # Errors
     ///
@@ -69,6 +73,7 @@ impl Broker {
         &self,
         database: &Database<DB>,
         limits: Limits,
+        claims: Option<&Claims>,
     ) -> Result<(), Trouble> {
         let consumer = self.consumer().await?;
         let mut messages = consumer.messages().await?;
@@ -81,7 +86,20 @@ impl Broker {
                 }
             };
             let letter = letter(&delivered);
-            let kind = end(database, &letter, limits).await;
+            let work = end(database, &letter, limits);
+            let work = async {
+                match claims {
+                    Some(claims) => claimed::work(claims, &letter, work).await,
+                    None => Some(work.await),
+                }
+            };
+            let kind = tokio::select! {
+                kind = work => kind,
+                never = hold(&delivered) => match never {},
+            };
+            let Some(kind) = kind else {
+                continue;
+            };
             // An acknowledgement that is lost brings the message again, and the record drops it.
             if let Err(error) = delivered.ack_with(kind).await {
                 log::error("broker", &error);
@@ -101,6 +119,15 @@ impl Broker {
         };
         let stream = self.0.get_stream(STREAM).await?;
         Ok(stream.get_or_create_consumer(CONSUMER, settings).await?)
+    }
+}
+
+/// Tells the broker again and again that somebody has the message, so that nobody else is given it meanwhile.
+async fn hold(delivered: &jetstream::Message) -> Infallible {
+    loop {
+        sleep(ACK_WAIT / 3).await;
+        // One that is lost is made good by the next; without them the message comes again, and the record drops it.
+        let _ = delivered.ack_with(AckKind::Progress).await;
     }
 }
 
@@ -180,7 +207,7 @@ fn letter(delivered: &jetstream::Message) -> DeadLetter {
 }
 
 /// Doubles with every delivery.
-fn pause(deliveries: i64) -> Duration {
+pub(super) fn pause(deliveries: i64) -> Duration {
     let doublings = u32::try_from(deliveries.clamp(1, 10) - 1).unwrap_or_default();
     (FIRST_PAUSE * 2_u32.pow(doublings)).min(LONGEST_PAUSE)
 }

@@ -5,6 +5,7 @@
 //! that it delivers again; so nothing here rests on it. The consumer's record decides. And the broker drops
 //! nothing by itself: what waits too long is given up by the consumer, which tells a person.
 
+mod claimed;
 mod consume;
 
 use std::error::Error;

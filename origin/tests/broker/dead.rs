@@ -38,7 +38,7 @@ impl World {
 async fn consume<DB: Dialect>(database: String, broker: String, limits: Limits) {
     let database = Database::<DB>::open(&database).await.unwrap();
     let broker = Broker::connect(&broker).await.unwrap();
-    broker.consume(&database, limits).await.unwrap();
+    broker.consume(&database, limits, None).await.unwrap();
 }
 
 #[tokio::test]

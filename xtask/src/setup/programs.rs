@@ -106,11 +106,11 @@ pub(crate) fn engines(project: &Project) -> Result<Vec<Found>> {
 }
 
 /// What the tests of the gate start: for the examples of origins Python, Go and a client of PostgreSQL; for the signatures of webhooks
-/// OpenSSL.
+/// OpenSSL; for consumers NATS.
 pub(crate) fn gate_tests(project: &Project) -> Result<Vec<Found>> {
-    let what = "the tests of the gate need Python, Go and OpenSSL";
+    let what = "the tests of the gate need Python, Go, OpenSSL and NATS";
     let [go, driver] = GO;
-    let mut found = all(project, what, &[PYTHON, go, driver, OPENSSL])?;
+    let mut found = all(project, what, &[PYTHON, go, driver, OPENSSL, NATS])?;
     let psql = postgres(project)?.server.with_file_name("psql");
     found.push(("ONCEGATE_PSQL", psql));
     Ok(found)
