@@ -1,6 +1,7 @@
 //! A request as it has arrived.
 
 use oncegate_core::policy::overrides::{is_override_header, query_overrides};
+use oncegate_core::policy::{Policy, Route};
 use worker::{Method, Result, Url};
 
 use crate::fields::Fields;
@@ -71,6 +72,12 @@ impl Arrived {
         let mut pairs = self.url.query_pairs();
         let (_, value) = pairs.find(|(asked, _)| asked == name)?;
         Some(value.into_owned())
+    }
+
+    /// The route that a question is about.
+    pub(crate) fn asked_route<'a>(&self, policy: &'a Policy) -> Option<&'a Route> {
+        let [name, path, method] = ["route", "path", "method"].map(|name| self.query(name));
+        policy.asked(name.as_deref(), path.as_deref(), method.as_deref())
     }
 
     /// The value of a header, empty if there is none.

@@ -103,7 +103,7 @@ async fn cancel(arrived: &Arrived, env: &Env, config: &Config) -> Result<Respons
     Ok(answer::about_keys(answer.into(), route.key_kind())?.into())
 }
 
-/// A question about a key: it names the key and, if there are several, the route.
+/// A question about a key: it names the key and, if there are several, the route or the request.
 struct Question<'a> {
     operation: Identity,
     caller: Caller,
@@ -114,7 +114,7 @@ struct Question<'a> {
 
 impl<'a> Question<'a> {
     async fn read(arrived: &Arrived, config: &'a Config) -> Result<Self, Refusal> {
-        let route = config.policy.route(arrived.query("route").as_deref());
+        let route = arrived.asked_route(&config.policy);
         let route = route.ok_or_else(|| Problem::new(Code::RouteUnknown))?;
         let headers = arrived.headers_of(route.key_headers());
         let key = named_key(&headers).map_err(|fault| Problem::from(&fault))?;

@@ -64,14 +64,14 @@ fn asked_route<'a>(arrived: &Arrived, config: &'a Config) -> Result<(&'a Route, 
     let Some(first) = all.next() else {
         return Err(Problem::new(Code::EndpointUnknown));
     };
-    match arrived.query("route") {
-        Some(name) => {
-            let route = config.policy.route(Some(&name));
-            let route = route.ok_or_else(|| Problem::new(Code::RouteUnknown))?;
+    match arrived.asked_route(&config.policy) {
+        Some(route) => {
             let reason = "the route takes no tokens";
             taking(route).ok_or_else(|| Problem::new(Code::RequestInvalid).because(reason))
         }
-        None if all.next().is_some() => Err(Problem::new(Code::RouteUnknown)),
+        None if arrived.query("route").is_some() || all.next().is_some() => {
+            Err(Problem::new(Code::RouteUnknown))
+        }
         None => Ok(first),
     }
 }

@@ -179,7 +179,7 @@ test("k2 a token belongs to who was signed in when it was issued, and to its ten
   assert.deepEqual([tenantless.status, tenantless.body.code], [400, "scope_missing"]);
 });
 
-test("k2 who asks for a token names the route, if several take them", async () => {
+test("k2 who asks for a token names the route or its path, if several take them", async () => {
   const ask = async (query, method = "POST") => {
     const { status, body } = await own(`tokens${query}`, { method });
     return [status, body.code];
@@ -187,6 +187,9 @@ test("k2 who asks for a token names the route, if several take them", async () =
   assert.deepEqual(await ask(""), [400, "route_unknown"]);
   assert.deepEqual(await ask("?route=nothing"), [400, "route_unknown"]);
   assert.deepEqual(await ask("?route=plain"), [400, "request_invalid"]);
+  assert.deepEqual(await ask("?path=/plain"), [400, "request_invalid"]);
+  assert.deepEqual(await ask("?path=/elsewhere"), [400, "route_unknown"]);
+  assert.equal((await own("tokens?path=/pay", { method: "POST" })).body.route, "pay");
   assert.deepEqual(await ask("?route=pay", "GET"), [404, "endpoint_unknown"]);
 });
 

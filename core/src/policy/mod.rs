@@ -96,6 +96,24 @@ impl Policy {
         }
     }
 
+    /// The route that a question is about. The question names the route; or the request that it is about, by path and, where
+    /// routes share the path, method; or nothing, where there is one route only.
+    pub fn asked(
+        &self,
+        name: Option<&str>,
+        path: Option<&str>,
+        method: Option<&str>,
+    ) -> Option<&Route> {
+        let of_request = |path| match self.find(method.unwrap_or("POST"), path, false) {
+            Match::Protected(route) | Match::OtherMethod(route) => Some(route),
+            Match::NotCanonical(_) | Match::Unprotected => None,
+        };
+        match name {
+            Some(_) => self.route(name),
+            None => path.and_then(of_request).or_else(|| self.route(None)),
+        }
+    }
+
     /// Finds the route of a request. `path` is as received, without the query; `overridden` says
     /// that a header field or the query asks for another method.
     pub fn find(&self, method: &str, path: &str, overridden: bool) -> Match<'_> {

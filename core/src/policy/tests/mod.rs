@@ -164,6 +164,28 @@ fn l9_the_ledger_remembers_longer_than_the_gate() {
 }
 
 #[test]
+fn a_question_is_about_the_route_that_it_names_or_whose_request_it_names() {
+    let both = policy(&[orders(), config("pay", "PUT", "/orders/:id/pay")]);
+    let asked = |name, path, method| {
+        both.asked(name, path, method)
+            .map(|route| route.name.clone())
+    };
+    let found = |name: &str| Some(name.to_owned());
+    assert_eq!(asked(None, Some("/orders"), Some("POST")), found("orders"));
+    assert_eq!(asked(None, Some("/orders/7/pay"), None), found("pay"));
+    // The name has the last word; a path that no route protects says nothing.
+    assert_eq!(
+        asked(Some("orders"), Some("/orders/7/pay"), None),
+        found("orders")
+    );
+    assert_eq!(asked(Some("other"), Some("/orders"), None), None);
+    assert_eq!(asked(None, Some("/other"), None), None);
+    assert_eq!(asked(None, None, None), None);
+    let one = policy(&[orders()]);
+    assert!(one.asked(None, Some("/other"), Some("PUT")).is_some());
+}
+
+#[test]
 fn a_route_is_found_by_its_name_or_by_being_the_only_one() {
     let one = policy(&[orders()]);
     assert!(one.route(None).is_some() && one.route(Some("orders")).is_some());
