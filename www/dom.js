@@ -10,7 +10,7 @@ const SVG = "http://www.w3.org/2000/svg";
 /** @param {string} id @returns {HTMLElement} */
 export function byId(id) {
   const found = document.getElementById(id);
-  if (!found) throw new Error(`index.html has no element with the id "${id}"; app and page are of different versions.`);
+  if (!found) throw new Error(`the page has no element with the id "${id}"; script and page are of different versions.`);
   return found;
 }
 

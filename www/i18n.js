@@ -1,20 +1,26 @@
 /**
  * The page's language: English or simplified Chinese, by the browser's wish until the visitor chooses.
  *
- * Invariant: every text a visitor sees comes from `words-en.js` and `words-zh.js`, which have the same keys.
+ * Invariant: every text a visitor sees comes from `words-en.js` and `words-zh.js`, or from what a page adds to them; both
+ * languages have the same keys.
  */
 
 import { recall, remember } from "./storage.js";
 import { en } from "./words-en.js";
 import { zh } from "./words-zh.js";
 
-const words = { en, zh };
+const words = { en: { ...en }, zh: { ...zh } };
 const listeners = [];
 let current = words[recall("language")] ? recall("language") : preferred();
 
 /** @returns {"en" | "zh"} */
 export function language() {
   return current;
+}
+
+/** Adds a page's own texts; one of the same key takes the place of the shop's. */
+export function addWords(own) {
+  for (const name of Object.keys(words)) Object.assign(words[name], own[name]);
 }
 
 /** The text of `key` in the current language; texts with places to fill are functions of `values`. */
@@ -41,7 +47,7 @@ export function onLanguage(listener) {
   listeners.push(listener);
 }
 
-/** Puts the fixed texts of index.html into the current language and tells everyone else to follow. */
+/** Puts the fixed texts of the page into the current language and tells everyone else to follow. */
 export function applyLanguage() {
   document.documentElement.lang = current === "zh" ? "zh-CN" : "en";
   document.title = t("title");

@@ -7,9 +7,12 @@
 const EVERY_MS = 400;
 const PATIENCE_MS = 3000;
 
-/** What the gate knows: `{ state, attempts, executed }`, or `null`. */
-export function operation(key) {
-  return read("/.oncegate/v1/operations", { headers: { "Idempotency-Key": key } });
+/**
+ * What the gate knows: `{ state, attempts, executed }`, or `null`. It may protect several routes, so it is told which one is
+ * meant: by a path, or by the name of a route whose keys are not the page's.
+ */
+export function operation(key, of = { path: "/orders" }) {
+  return read(`/.oncegate/v1/operations?${new URLSearchParams(of)}`, { headers: { "Idempotency-Key": key } });
 }
 
 /** The orders in the shop's books under this payment number, or `null`. */
@@ -64,7 +67,8 @@ export function createWitness({ onAttempt, onCharge }) {
   };
 }
 
-async function read(url, options = {}) {
+/** What is there as JSON, or `null`. */
+export async function read(url, options = {}) {
   try {
     const answer = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS), ...options });
     return answer.ok ? await answer.json() : null;

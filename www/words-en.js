@@ -135,5 +135,6 @@ export const en = {
   row_failed: "not charged",
   row_unknown: "not known yet",
   evidence: "The shop’s own books for this key",
+  toFamily: "What else happens once",
   footer: "This page is the demonstration of Oncegate. Tries and charges are read from the gate and from the shop’s database; clicks and sends are counted here.",
 };

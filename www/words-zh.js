@@ -133,5 +133,6 @@ export const zh = {
   row_failed: "未扣款",
   row_unknown: "尚不清楚",
   evidence: "商店账本里这个键的记录",
+  toFamily: "还有什么只发生一次",
   footer: "本页是 Oncegate 的演示。到店次数和扣款次数读自网关和商店的数据库；点击和发送由本页计数。",
 };

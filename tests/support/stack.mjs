@@ -53,11 +53,17 @@ export async function startStack(overrides = {}, origin = undefined, { family = 
     },
     /** What the database holds: the oracle of every test. */
     rows() {
+      const count = (table) => this.query(`SELECT count(*) AS n FROM ${table}`)[0].n;
+      return { orders: count("orders"), payments: count("payments") };
+    },
+    /** Any rows of the database. */
+    query(sql, ...values) {
       const database = new DatabaseSync(urls.database, { readOnly: true });
-      const count = (table) => database.prepare(`SELECT count(*) AS n FROM ${table}`).get().n;
-      const rows = { orders: count("orders"), payments: count("payments") };
-      database.close();
-      return rows;
+      try {
+        return database.prepare(sql).all(...values).map((row) => ({ ...row }));
+      } finally {
+        database.close();
+      }
     },
     async stop() {
       const ended = new Promise((resolve) => child.once("exit", resolve));

@@ -8,6 +8,7 @@ use oncegate_core::policy::{Policy, RouteConfig};
 use serde_json::Value;
 
 use crate::project::Project;
+use crate::stack::family;
 
 fn wrangler_toml() -> String {
     let file = Project::find().unwrap().path("wrangler.toml");
@@ -57,6 +58,15 @@ fn known() -> BTreeSet<String> {
 fn the_first_route_is_one_that_the_gate_takes() {
     let route: RouteConfig = serde_json::from_value(route()).unwrap();
     Policy::new(&[route], false).unwrap();
+}
+
+#[test]
+fn the_familys_routes_and_the_first_one_are_ones_that_the_gate_takes_together() {
+    let config: toml::Table = family::GATE.parse().unwrap();
+    let routes = serde_json::to_value(&config["vars"]["ROUTES"]).unwrap();
+    let mut routes: Vec<RouteConfig> = serde_json::from_value(routes).unwrap();
+    routes.push(serde_json::from_value(route()).unwrap());
+    Policy::new(&routes, false).unwrap();
 }
 
 #[test]

@@ -102,9 +102,19 @@ async fn place_order<DB: Dialect>(
     fault: Option<Extension<Fault>>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Reply, Reply> {
-    let call = signed.attempt()?;
     let body = body.map_err(|rejection| Reply::did_nothing(body_problem(&rejection)))?;
     let fault = fault.map_or(Fault::None, |Extension(fault)| fault);
+    place_once(context, signed, body, fault).await
+}
+
+/// Places the order that a body asks for, once.
+async fn place_once<DB: Dialect>(
+    context: Context<DB>,
+    signed: Signed,
+    body: Bytes,
+    fault: Fault,
+) -> Result<Reply, Reply> {
+    let call = signed.attempt()?;
     // As a task of its own: when the gate's connection closes, this handler is dropped, but the
     // operation goes on, commits, and its answer is found by the next attempt. Stopping it would be
     // safe as well (it rolls back), but would turn each lost connection into work to be repeated.

@@ -95,8 +95,12 @@ impl CallbackSecret {
 
     /// What a provider writes into `sign`.
     pub fn sign(&self, pay_no: &str, order_no: &str, amount_cents: i64) -> String {
-        let code = self.mac(pay_no, order_no, amount_cents).finalize();
-        let bytes = code.into_bytes();
+        self.sign_text(&text(pay_no, order_no, amount_cents))
+    }
+
+    /// What a provider signs a whole text with.
+    pub(crate) fn sign_text(&self, text: &str) -> String {
+        let bytes = self.mac(text).finalize().into_bytes();
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -107,19 +111,23 @@ impl CallbackSecret {
         let digits = callback.sign.as_bytes().chunks(2);
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
         let claimed: Option<Vec<u8>> = digits.map(byte).collect();
-        let mac = self.mac(pay_no, order_no, callback.amount_cents);
+        let mac = self.mac(&text(pay_no, order_no, callback.amount_cents));
         // With a line break in a value, two callbacks would have one text.
         let is_plain = !pay_no.contains('\n') && !order_no.contains('\n');
         // In constant time.
         is_plain && claimed.is_some_and(|claimed| mac.verify_slice(&claimed).is_ok())
     }
 
-    fn mac(&self, pay_no: &str, order_no: &str, amount_cents: i64) -> Hmac<Sha256> {
+    fn mac(&self, text: &str) -> Hmac<Sha256> {
         let mac = Hmac::<Sha256>::new_from_slice(&self.0);
         let mut mac = mac.expect("HMAC takes a secret of any length");
-        mac.update(format!("{pay_no}\n{order_no}\n{amount_cents}").as_bytes());
+        mac.update(text.as_bytes());
         mac
     }
+}
+
+fn text(pay_no: &str, order_no: &str, amount_cents: i64) -> String {
+    format!("{pay_no}\n{order_no}\n{amount_cents}")
 }
 
 /// Takes note of a payment, and moves its order.

@@ -74,3 +74,37 @@ pub(crate) async fn settlements_since<DB: Dialect>(
     let row = database.read().await?.first(sql, &[since.into()]).await?;
     row.map_or(Ok(0), |row| row.get("runs"))
 }
+
+/// A payment that a provider told of.
+#[derive(Serialize)]
+pub(crate) struct Heard {
+    pay_no: String,
+    outcome: String,
+}
+
+/// The payments of an order, by their numbers.
+pub(crate) async fn callbacks<DB: Dialect>(
+    database: &Database<DB>,
+    order: &str,
+) -> Result<Vec<Heard>, sqlx::Error> {
+    let heard = |row: &Row<DB>| {
+        Ok(Heard {
+            pay_no: row.get("pay_no")?,
+            outcome: row.get("outcome")?,
+        })
+    };
+    let sql =
+        "SELECT pay_no, outcome FROM callbacks WHERE order_id = ? ORDER BY created_at, pay_no";
+    let rows = database.read().await?.all(sql, &[order.into()]).await?;
+    rows.iter().map(heard).collect()
+}
+
+/// What an order owes, or has owed: the topics of its messages.
+pub(crate) async fn owed<DB: Dialect>(
+    database: &Database<DB>,
+    order: &str,
+) -> Result<Vec<String>, sqlx::Error> {
+    let sql = "SELECT topic FROM outbox WHERE aggregate = ? ORDER BY place";
+    let rows = database.read().await?.all(sql, &[order.into()]).await?;
+    rows.iter().map(|row| row.get("topic")).collect()
+}

@@ -2,7 +2,7 @@
 //! its state folder, and both processes end with it.
 
 pub(crate) mod config;
-mod family;
+pub(crate) mod family;
 pub(crate) mod ports;
 pub(crate) mod remote;
 mod secrets;

@@ -5,18 +5,23 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use serde_json::{Value, json};
 
 use super::{random_hex, write};
 
 /// Those of every gate: what is drawn for each, with a name where the setting takes several.
 const GATE: [(&str, &str); 2] = [("IDENTITY_SECRET", ""), ("SIGNING_SECRETS", "local=")];
 
-/// Those of the family, which the shop presents to the gate.
-const FAMILY: [(&str, &str); 3] = [
+/// Those of the family: what the shop presents to the gate, and what tokens are signed with.
+const FAMILY: [(&str, &str); 4] = [
     ("ADMIN_SECRETS", "local="),
     ("CLAIMS_SECRETS", "local="),
     ("LOCKS_SECRETS", "local="),
+    ("TOKEN_SECRETS", "local="),
 ];
+
+/// What the payment provider signs with, in the gate's words: the family's route `provider`.
+const WEBHOOKS: &str = "WEBHOOK_SECRETS";
 
 /// What the shop knows of them: its setting, and the gate's.
 const OF_THE_SHOP: [(&str, &str); 3] = [
@@ -53,17 +58,29 @@ impl Secrets {
                 lines.push(format!("{setting}={prefix}{}", random_hex()?));
             }
         }
+        if family && line(found, WEBHOOKS).is_none() {
+            let keys = json!({ "provider": [{ "name": "local", "secret": random_hex()? }] });
+            lines.push(format!("{WEBHOOKS}='{keys}'"));
+        }
         Ok(Self(lines.join("\n") + "\n"))
     }
 
     /// What the shop is given, as variables of its environment.
-    pub(super) fn of_the_shop(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub(super) fn of_the_shop(&self) -> impl Iterator<Item = (&'static str, String)> {
         let signing = self.line("SIGNING_SECRETS");
-        let signing = signing.map(|all| ("ONCEGATE_SIGNING_SECRETS", all));
-        let presented = OF_THE_SHOP
-            .iter()
-            .filter_map(|(variable, setting)| Some((*variable, first(self.line(setting)?)?)));
-        signing.into_iter().chain(presented)
+        let signing = signing.map(|all| ("ONCEGATE_SIGNING_SECRETS", all.to_owned()));
+        let presented = OF_THE_SHOP.iter().filter_map(|(variable, setting)| {
+            Some((*variable, first(self.line(setting)?)?.to_owned()))
+        });
+        let callback = self.callback();
+        let callback = callback.map(|secret| ("ONCEGATE_CALLBACK_SECRET", secret));
+        signing.into_iter().chain(presented).chain(callback)
+    }
+
+    /// The payment provider's secret, as the file has it. What a person wrote there may name no such route.
+    fn callback(&self) -> Option<String> {
+        let keys: Value = serde_json::from_str(self.line(WEBHOOKS)?.trim_matches('\'')).ok()?;
+        keys["provider"][0]["secret"].as_str().map(str::to_owned)
     }
 
     fn line(&self, setting: &str) -> Option<&str> {
@@ -88,7 +105,7 @@ mod tests {
     use super::*;
 
     fn of_the_shop(secrets: &Secrets) -> Vec<(String, String)> {
-        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let owned = |(name, value): (&str, String)| (name.to_owned(), value);
         secrets.of_the_shop().map(owned).collect()
     }
 
@@ -99,7 +116,12 @@ mod tests {
         let again = Secrets::complete(&drawn.0, true).unwrap();
         assert_eq!(drawn.0, again.0);
         let given = of_the_shop(&drawn);
-        assert_eq!(given.len(), 4);
+        assert_eq!(given.len(), 5);
+        assert!(
+            given
+                .iter()
+                .any(|(name, value)| name == "ONCEGATE_CALLBACK_SECRET" && value.len() == 32)
+        );
         assert!(given.contains(&("ONCEGATE_GATE_ADMIN_SECRET".into(), "s3cret".into())));
     }
 

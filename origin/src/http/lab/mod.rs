@@ -3,9 +3,11 @@
 //! **Invariant: none of this exists without `--faults`.** It plays the senders that the shop knows, shows rows to everybody, and
 //! changes nothing that the shop itself would not.
 
+mod callbacks;
 mod claims;
 mod cron;
 mod locks;
+mod orders;
 mod records;
 
 use axum::Router;
@@ -21,9 +23,12 @@ use crate::sql::Dialect;
 /// The routes.
 pub(super) fn routes<DB: Dialect>() -> Router<Context<DB>> {
     Router::new()
+        .route("/lab/callbacks", post(callbacks::sign::<DB>))
+        .route("/lab/callbacks/{order}", get(callbacks::show::<DB>))
         .route("/lab/claims", post(claims::deliver::<DB>))
         .route("/lab/cron", post(cron::run_again::<DB>))
         .route("/lab/locks", post(locks::take_stock::<DB>))
+        .route("/lab/orders", post(orders::place_by_form::<DB>))
         .route("/lab/corrections/{run}", get(locks::corrections::<DB>))
         .route("/lab/notices/{run}", get(claims::notices::<DB>))
         .route("/lab/records/{kind}/{run}", get(records::show::<DB>))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 /// What is merged into the gate's configuration.
-pub(super) const GATE: &str = include_str!("gate.toml");
+pub(crate) const GATE: &str = include_str!("gate.toml");
 
 /// The folder of the sender in a state folder.
 pub(super) const SENDER: &str = "sender";

@@ -1,0 +1,106 @@
+// The page of the family in Chromium, against the gate and the origin that `cargo xtask up` starts: each button does what it says, and the
+// database holds what should have come of it. The page's own verdict is asked last.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+
+import { clickPay, ending, newCustomer, openShop, startBrowser } from "../support/browser.mjs";
+import { startStack, until } from "../support/stack.mjs";
+
+let stack;
+let browser;
+let customer;
+let page;
+
+before(async () => {
+  [stack, browser] = await Promise.all([startStack({}, undefined, { family: true }), startBrowser()]);
+});
+after(async () => {
+  await browser?.close();
+  await stack?.stop();
+});
+beforeEach(async () => {
+  await stack.clear();
+  customer = await newCustomer(browser);
+  page = customer.page;
+  await page.goto(`${stack.gate}/family.html`);
+});
+afterEach(() => customer.context.close());
+
+/** Presses a button of a scenario, and waits for its verdict. */
+async function press(name, step) {
+  const card = page.getByTestId(name);
+  await card.getByTestId(`${name}-${step}`).click();
+  await judged(card);
+}
+
+const [WAIT_PAY, PAID] = [1, 2];
+const callbacks = () => stack.query("SELECT outcome FROM callbacks");
+
+async function judged(card) {
+  await card.locator("xpath=self::*[@data-state='holds' or @data-state='broken']").waitFor();
+  const [state, verdict] = [await card.getAttribute("data-state"), await card.getByRole("status").last().textContent()];
+  assert.equal(state, "holds", verdict);
+}
+
+test("double submit from a page: one token, sent twenty times at once, is one order", async () => {
+  await press("tokens", "many");
+  assert.deepEqual(stack.rows(), { orders: 1, payments: 1 });
+});
+
+test("double submit from a page: a used token takes no other order, and a forged one takes none", async () => {
+  await press("tokens", "changed");
+  assert.deepEqual(stack.query("SELECT quantity FROM order_items"), [{ quantity: 1 }]);
+  await press("tokens", "forged");
+  assert.deepEqual(stack.rows(), { orders: 1, payments: 1 });
+});
+
+test("double submit from a page: a form without code, pressed five times and once more, is one order until it is emptied", async () => {
+  await press("form", "five");
+  assert.deepEqual(stack.rows(), { orders: 1, payments: 1 });
+  await page.getByTestId("form-order").click();
+  await page.getByTestId("form-board").getByText("6", { exact: true }).waitFor();
+  await judged(page.getByTestId("form"));
+  assert.deepEqual(stack.rows(), { orders: 1, payments: 1 });
+  await page.getByTestId("form-reset").click();
+  await page.getByTestId("form-order").click();
+  await until(() => stack.rows().orders, (orders) => orders === 2);
+});
+
+test("payment callback, sent five times: one payment, one change of state, its side effects once", async () => {
+  await press("webhooks", "five");
+  assert.deepEqual(callbacks(), [{ outcome: "settled" }]);
+  assert.deepEqual(stack.query("SELECT status FROM orders"), [{ status: PAID }]);
+  assert.equal(stack.query("SELECT id FROM outbox").length, 3);
+  assert.match(await page.getByTestId("webhooks-board").textContent(), /success ×5/);
+});
+
+test("payment callback: two events about one payment are stopped by the index on its number", async () => {
+  await press("webhooks", "two");
+  assert.deepEqual(callbacks(), [{ outcome: "settled" }]);
+  assert.equal(stack.query("SELECT id FROM outbox").length, 3);
+  assert.match(await page.getByTestId("webhooks-board").textContent(), /success ×2.*executed ×2/);
+});
+
+test("payment callback: one whose amount was changed on the way is answered fail, and nothing happens", async () => {
+  await press("webhooks", "tampered");
+  assert.deepEqual(callbacks(), []);
+  assert.deepEqual(stack.query("SELECT status FROM orders"), [{ status: WAIT_PAY }]);
+  assert.match(await page.getByTestId("webhooks-board").textContent(), /403 fail/);
+});
+
+test("the page speaks Chinese, and says so; what was found stays", async () => {
+  await press("webhooks", "five");
+  await page.getByTestId("lang-zh").click();
+  assert.equal(await page.evaluate(() => document.documentElement.lang), "zh-CN");
+  for (const part of ["webhooks", "webhooks-verdict", "form", "tokens"]) assert.match(await page.getByTestId(part).textContent(), /[\u4e00-\u9fff]/);
+  assert.match(await page.getByTestId("webhooks-board").textContent(), /success ×5/);
+});
+
+test("the shop beside the family: it pays, and shows what the gate has on record", async () => {
+  await openShop(page, stack.gate);
+  await clickPay(page);
+  await ending(page, "done");
+  assert.equal(await page.getByTestId("attempts").textContent(), "1");
+  assert.deepEqual(stack.rows(), { orders: 1, payments: 1 });
+});

@@ -1,0 +1,120 @@
+/**
+ * One scenario's card: what goes wrong without protection, buttons that do it, what was found, and the verdict.
+ *
+ * A scenario is
+ *   { name, guide, stage?, start?, steps: { <step>: async (tell) => { holds, say, values? } } }
+ * `tell(rows)` shows what has been found so far, each row `[source, what, value]` with the source "page" (counted here),
+ * "gate" or "shop" (read from there). `holds` says whether what was read is as it should be; `say` names the words for it.
+ * `guide` is the page of docs/ that says more. `stage` is an element that stands above the buttons; what happens there may be
+ * a step as well, without a button: `start(run)` is called once, and `run(step)` runs one.
+ *
+ * Its words: <name>_title, _without, _do_<step>, _hint_<step>, _row_<what>, and one for each `say`.
+ *
+ * Invariant: what a card shows is the evidence of its last step only, as data, so that the other language shows the same.
+ */
+
+import { el, isUnavailable, setUnavailable } from "./dom.js";
+import { language, t } from "./i18n.js";
+
+const SOURCES = ["page", "gate", "shop"];
+
+export function createCard(scenario) {
+  const { name, steps } = scenario;
+  const parts = makeParts(scenario);
+  const { root, board, verdict } = parts;
+  const buttons = Object.keys(steps).map((step) => button(name, step, () => run(steps[step])));
+  let rows = [];
+  let ending = null;
+  let running = null;
+  let isOpen = false;
+
+  async function run(step) {
+    if (running) return;
+    running = step;
+    rows = [];
+    ending = null;
+    draw();
+    ending = await step(tell).catch((error) => ({ holds: false, say: "failed", values: { reason: error.message } }));
+    running = null;
+    draw();
+  }
+
+  function tell(found) {
+    rows = found;
+    draw();
+  }
+
+  function draw() {
+    root.setAttribute("aria-busy", String(running !== null));
+    root.dataset.state = running ? "running" : (ending && (ending.holds ? "holds" : "broken")) || "idle";
+    for (const { root: each, step } of buttons) {
+      setUnavailable(each, running !== null || !isOpen);
+      each.setAttribute("aria-busy", String(running === steps[step]));
+    }
+    board.replaceChildren(...boardOf(name, rows));
+    verdict.textContent = verdictOf(name, running, ending);
+  }
+
+  function render() {
+    parts.render();
+    for (const each of buttons) each.render();
+    draw();
+  }
+
+  parts.actions.append(...buttons.map((each) => each.root));
+  scenario.start?.(run);
+  return { root, render, open: (value) => { isOpen = value; draw(); } };
+}
+
+function makeParts({ name, stage, guide }) {
+  const texts = { title: el("h2", { id: `${name}-title` }), without: el("p", { class: "without" }), guide: el("p", { class: "note guide" }) };
+  const actions = el("div", { class: "actions" });
+  const board = el("div", { class: "board", "data-testid": `${name}-board` });
+  const verdict = el("p", { class: "verdict", role: "status", "data-testid": `${name}-verdict` });
+  const root = el("section", { class: "scenario", id: name, "data-testid": name, "aria-labelledby": `${name}-title` },
+    texts.title, texts.without, stage ?? null, actions, board, verdict, texts.guide);
+  if (stage) stage.hidden = false;
+
+  function render() {
+    texts.title.textContent = t(`${name}_title`);
+    texts.without.replaceChildren(el("strong", {}, t("without")), " ", t(`${name}_without`));
+    texts.guide.textContent = t("guide", { page: `docs/${language() === "zh" ? "zh/" : ""}${guide}` });
+  }
+
+  return { root, actions, board, verdict, render };
+}
+
+function button(name, step, act) {
+  const label = el("span");
+  const hint = el("small");
+  const root = el("button", { type: "button", "data-testid": `${name}-${step}` }, label, " ", hint);
+  root.addEventListener("click", () => !isUnavailable(root) && act());
+  return {
+    root,
+    step,
+    render() {
+      label.textContent = t(`${name}_do_${step}`);
+      hint.textContent = t(`${name}_hint_${step}`);
+    },
+  };
+}
+
+/** What was found, by who says so. */
+function boardOf(name, rows) {
+  if (rows.length === 0) return [el("p", { class: "note" }, t("boardEmpty"))];
+  const of = (source) => rows.filter(([from]) => from === source);
+  return SOURCES.filter((source) => of(source).length > 0).map((source) => el("div", { "data-source": source },
+    el("h3", {}, t(`source_${source}`)),
+    el("dl", {}, ...of(source).map((row) => fact(name, row)))));
+}
+
+function fact(name, [, what, value]) {
+  return el("div", { "data-what": what }, el("dt", {}, t(`${name}_row_${what}`)), el("dd", {}, value === null || value === undefined ? t("unread") : String(value)));
+}
+
+function verdictOf(name, running, ending) {
+  if (running) return t("running");
+  if (!ending) return "";
+  const { say, values } = ending;
+  return say === "failed" ? t("couldNotRun", values) : t(`${name}_${say}`, values);
+}
