@@ -168,15 +168,14 @@ fn a_question_is_about_the_route_that_it_names_or_whose_request_it_names() {
     let both = policy(&[orders(), config("pay", "PUT", "/orders/:id/pay")]);
     let asked = |name, path, method| {
         both.asked(name, path, method)
-            .map(|route| route.name.clone())
+            .map(|route| route.name.as_str())
     };
-    let found = |name: &str| Some(name.to_owned());
-    assert_eq!(asked(None, Some("/orders"), Some("POST")), found("orders"));
-    assert_eq!(asked(None, Some("/orders/7/pay"), None), found("pay"));
+    assert_eq!(asked(None, Some("/orders"), Some("POST")), Some("orders"));
+    assert_eq!(asked(None, Some("/orders/7/pay"), None), Some("pay"));
     // The name has the last word; a path that no route protects says nothing.
     assert_eq!(
         asked(Some("orders"), Some("/orders/7/pay"), None),
-        found("orders")
+        Some("orders")
     );
     assert_eq!(asked(Some("other"), Some("/orders"), None), None);
     assert_eq!(asked(None, Some("/other"), None), None);
