@@ -4,9 +4,9 @@
 //! and events happen in the order of their time and then of their making. Whatever a seed shows, it
 //! shows again.
 //!
-//! The machines are the real ones: [`oncegate_core::attempt`] in every browser tab,
+//! The machines are the real ones: [`oncegate_core::attempt::flow`] in every browser tab,
 //! [`oncegate_core::operation`] in the shard, [`oncegate_core::ledger`] in the origin. What the shells
-//! do around them (store, send, wait, wake) is modelled here after `sdk/src/flow.rs`,
+//! do around them (store, send, wait, wake) is modelled here after `sdk/js/run.js`,
 //! `edge-worker/src/shard`, `edge-worker/src/courier` and `origin/src/ledger.rs`. A
 //! [`Witness`] sees the effects and everything that is said about them, and compares.
 //!

@@ -74,8 +74,8 @@ pub(crate) struct Response {
 pub(crate) enum Body {
     /// The gate's.
     Problem(Box<Problem>),
-    /// What the gate says of a closed operation that was to be cancelled.
-    Seen(View),
+    /// What the gate says of an operation that was looked up or to be cancelled; `None` if it has never seen it.
+    Seen(Option<View>),
     /// The origin's, or that of something before it.
     Text(Option<Text>),
 }
@@ -136,7 +136,7 @@ impl Response {
     pub(crate) fn as_answer(&self) -> attempt::Answer {
         let (problem, retry_after_ms) = match &self.body {
             Body::Problem(problem) => (hints(problem), problem.retry_after_ms),
-            Body::Seen(view) => (what_became(view), None),
+            Body::Seen(view) => (view.as_ref().map(what_became).unwrap_or_default(), None),
             Body::Text(text) => (
                 attempt::Problem {
                     key_reused: text.as_ref().is_some_and(|text| text.recorded.is_some()),
@@ -211,7 +211,10 @@ impl fmt::Display for Response {
                     problem.code.as_str()
                 )
             }
-            Body::Seen(view) => write!(f, "{} {}", self.http, view.state.as_str()),
+            Body::Seen(view) => {
+                let state = view.as_ref().map_or("absent", |view| view.state.as_str());
+                write!(f, "{} {state}", self.http)
+            }
             Body::Text(Some(text)) => write!(f, "{} {status} \"{}\"", self.http, text.bytes),
             Body::Text(None) => write!(f, "{} {status}, bare", self.http),
         }

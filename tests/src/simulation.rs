@@ -131,7 +131,7 @@ impl Simulation {
 
     /// Adds a customer, who tries these cards in turn after *failed*.
     pub fn customer(&mut self, other_cards: Vec<Card>) -> usize {
-        self.browser.customer(&mut self.env, other_cards)
+        self.browser.customer(other_cards)
     }
 
     /// Opens a tab of this customer.

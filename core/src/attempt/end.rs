@@ -53,14 +53,6 @@ pub enum Why {
     SendsUsedUp,
 }
 
-impl End {
-    /// Whether the intent's next operation has another key (rule T4). An executed intent keeps its
-    /// key until the application ends it; an unknown one keeps it until somebody knows.
-    pub fn raises_epoch(self) -> bool {
-        matches!(self, Self::Failed(_))
-    }
-}
-
 impl Reason {
     /// A word for events and results.
     pub fn as_str(self) -> &'static str {

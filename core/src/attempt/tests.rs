@@ -96,21 +96,14 @@ fn the_gates_word_counts_whatever_the_http_status_says() {
 }
 
 #[test]
-fn t4_only_refused_and_cancelled_are_failed_and_raise_the_epoch() {
+fn t4_only_refused_and_cancelled_are_failed() {
     for (word, reason) in [
         (Status::Refused, Reason::Refused),
         (Status::Cancelled, Reason::Cancelled),
     ] {
         let end = End::Failed(reason);
         assert_eq!(after(Event::Answered(status(word))), Action::Finish(end));
-        assert!(end.raises_epoch());
     }
-    let done = End::Done {
-        replayed: false,
-        changed: false,
-    };
-    assert!(!done.raises_epoch());
-    assert!(!End::Unknown(Why::Deadline).raises_epoch());
 }
 
 #[test]

@@ -4,29 +4,34 @@
 //! again after hearing *failed*, with another card. After *unknown* he asks again with the same card.
 //! A generated key, which the SDK does not know, he sometimes has cancelled before.
 //!
-//! Invariant: what a tab knows may be lost at any moment; what is stored is enough to go on.
+//! Invariant: what a tab knows may be lost at any moment; what is stored is enough to go on. Nothing is decided here:
+//! every tab asks [`oncegate_core::attempt::flow`], the machine that the SDK asks.
 
 mod run;
-mod storage;
 
-use oncegate_core::attempt::{Aim, Attempt, End, Event as Happened};
+use oncegate_core::attempt::budget::Budget;
+use oncegate_core::attempt::record::{Naming, Record};
+use oncegate_core::attempt::{End, Event as Happened};
 use oncegate_core::intent::InstallSecret;
-use oncegate_core::key::KeyKind;
+use oncegate_core::key::{Key, KeyKind};
 use oncegate_core::proof::Origin;
 
 use self::run::Run;
-use self::storage::{Phase, Record};
 use crate::env::{Env, Event};
-use crate::model::{Card, Payload, Response, Ticket};
-use crate::plant::Plant;
+use crate::model::{Card, KeyId, Payload, Response, Ticket};
 use crate::shard::{CancelEvent, ShardEvent};
-use crate::witness::Oracle;
 
 /// How often a customer asks again at an origin that cannot tell.
 const PATIENCE: u32 = 3;
 
 /// How often, per mille, he has a generated key cancelled after *unknown*.
 const CANCELS: u32 = 250;
+
+/// What every customer's intent is called.
+const INTENT: &str = "cart";
+
+/// The first number of which a double cannot tell the next one.
+const FIRST_ORDER: u64 = 1 << 53;
 
 #[derive(Debug)]
 pub(crate) enum TabEvent {
@@ -43,8 +48,9 @@ pub(crate) enum TabEvent {
 
 #[derive(Debug)]
 struct Customer {
-    secret: InstallSecret,
-    record: Record,
+    number: u8,
+    /// What all his tabs read and write.
+    stored: Option<Record>,
     /// The cards that are tried after *failed*, the last one first.
     other_cards: Vec<Card>,
 }
@@ -53,6 +59,8 @@ struct Customer {
 struct Tab {
     customer: usize,
     run: Option<Run>,
+    /// The page's, and gone with it.
+    budget: Budget,
     card: Card,
     /// How the last run ended; `None` while one is open or was interrupted.
     end: Option<End>,
@@ -67,19 +75,46 @@ pub(crate) struct Browser {
     tabs: Vec<Tab>,
 }
 
+impl Customer {
+    fn secret(&self) -> InstallSecret {
+        InstallSecret::from_random([self.number; 32])
+    }
+
+    fn naming(&self) -> Naming {
+        Naming::Derived {
+            secret: self.secret(),
+            intent: INTENT.to_owned(),
+        }
+    }
+
+    /// The operation that the gate sees: an order number is the same whatever the SDK's key is.
+    fn key(&self, env: &mut Env, text: &str) -> KeyId {
+        let number = (FIRST_ORDER + u64::from(self.number)).to_string();
+        let text = match env.settings.kind {
+            KeyKind::Generated => &number,
+            KeyKind::Client | KeyKind::Token => text,
+        };
+        let key = Key::parse(text).expect("what was stored is a key");
+        env.intern(&key)
+    }
+
+    /// The key that he pays under next, as the SDK would say.
+    fn next_key(&self, env: &mut Env) -> KeyId {
+        let record = Record::current(self.stored.clone(), &self.naming());
+        self.key(env, &record.key)
+    }
+}
+
 impl Browser {
     /// A customer without tabs, who tries `other_cards` in turn after *failed*.
-    pub(crate) fn customer(&mut self, env: &mut Env, mut other_cards: Vec<Card>) -> usize {
+    pub(crate) fn customer(&mut self, mut other_cards: Vec<Card>) -> usize {
         let number = self.customers.len();
-        let secret = InstallSecret::from_random([u8::try_from(number).unwrap_or(u8::MAX); 32]);
         other_cards.reverse();
-        let record = storage::fresh(env, &secret, 0);
-        let customer = Customer {
-            record,
-            secret,
+        self.customers.push(Customer {
+            number: u8::try_from(number).unwrap_or(u8::MAX),
+            stored: None,
             other_cards,
-        };
-        self.customers.push(customer);
+        });
         number
     }
 
@@ -88,6 +123,7 @@ impl Browser {
         self.tabs.push(Tab {
             customer,
             run: None,
+            budget: Budget::default(),
             card: 0,
             end: None,
             clicked: false,
@@ -120,29 +156,31 @@ impl Browser {
                 self.tabs[tab].run = None;
             }
             TabEvent::Reload(card) => self.reload(env, tab, card),
-            TabEvent::Answered(ticket, response) => {
-                if let Some(run) = self.awaited(ticket) {
-                    env.note(format_args!("tab {tab} hears {response}"));
-                    let answer = response.as_answer();
-                    run.response = Some(response);
-                    self.report(env, tab, Happened::Answered(answer));
-                }
-            }
+            TabEvent::Answered(ticket, response) => self.hear(env, ticket, response),
             TabEvent::Broken(ticket) => self.no_answer(env, ticket, Happened::NetworkError),
             TabEvent::TimedOut(ticket) => self.no_answer(env, ticket, Happened::TimedOut),
             TabEvent::WaitOver(ticket) => {
                 let waiting = self.tabs[tab].run.as_ref();
-                if waiting.is_some_and(|run| run.waits && run.ticket == ticket) {
+                if waiting.is_some_and(|run| run.waits() && run.ticket == ticket) {
                     self.report(env, tab, Happened::WaitOver);
                 }
             }
         }
     }
 
-    /// The run that waits for an answer to this send; an answer to an earlier one is nobody's.
+    /// The run that waits for an answer to this call; an answer to an earlier one is nobody's.
     fn awaited(&mut self, ticket: Ticket) -> Option<&mut Run> {
         let run = self.tabs[ticket.tab].run.as_mut();
-        run.filter(|run| !run.waits && run.ticket == ticket)
+        run.filter(|run| !run.waits() && run.ticket == ticket)
+    }
+
+    fn hear(&mut self, env: &mut Env, ticket: Ticket, response: Box<Response>) {
+        if let Some(run) = self.awaited(ticket) {
+            env.note(format_args!("tab {} hears {response}", ticket.tab));
+            let answer = response.as_answer();
+            run.keep(response);
+            self.report(env, ticket.tab, Happened::Answered(answer));
+        }
     }
 
     fn no_answer(&mut self, env: &mut Env, ticket: Ticket, what: Happened) {
@@ -152,78 +190,13 @@ impl Browser {
         }
     }
 
-    /// While a run is open, a click gets the same promise.
-    fn click(&mut self, env: &mut Env, tab: usize, card: Card) {
-        let Tab { customer, run, .. } = &self.tabs[tab];
-        if run.is_some() {
-            return env.note(format_args!("tab {tab}: a click too many"));
-        }
-        let purchase = *customer;
-        let record = storage::current(env, &self.customers[purchase]);
-        let payload = Payload { purchase, card };
-        env.note(format_args!(
-            "tab {tab} pays with card {card} under {}",
-            record.key
-        ));
-        self.tabs[tab].card = card;
-        self.tabs[tab].clicked = true;
-        self.tabs[tab].end = None;
-        let is_executed = record.phase == Phase::Executed;
-        let changed = record.card.is_some_and(|executed| executed != card);
-        let seed = env.random.bits();
-        let (machine, action) = Attempt::start(
-            env.now_ms,
-            run::config(is_executed),
-            Aim::Submit,
-            true,
-            seed,
-        );
-        let ticket = Ticket {
-            tab,
-            run: env.id(),
-            send: 0,
-        };
-        self.tabs[tab].run = Some(Run {
-            ticket,
-            machine,
-            record,
-            payload,
-            is_executed,
-            waits: false,
-            response: None,
-        });
-        if is_executed && changed {
-            let end = End::Done {
-                replayed: true,
-                changed: true,
-            };
-            return self.finish(env, tab, end);
-        }
-        self.perform(env, tab, action);
-    }
-
     /// The page is gone, with all that it knew. The customer comes back.
     fn reload(&mut self, env: &mut Env, tab: usize, card: Card) {
         if self.tabs[tab].run.take().is_some() {
             env.note(format_args!("tab {tab} is reloaded"));
+            self.tabs[tab].budget = Budget::default();
             let back_ms = env.random.between(200, 20_000);
             env.after(back_ms, Event::Tab(tab, TabEvent::Click(card)));
-        }
-    }
-
-    fn report(&mut self, env: &mut Env, tab: usize, event: Happened) {
-        let Some(run) = self.tabs[tab].run.as_mut() else {
-            return;
-        };
-        match run.machine.clone().handle(env.now_ms, event) {
-            Ok((machine, action)) => {
-                run.machine = machine;
-                self.perform(env, tab, action);
-            }
-            Err(error) => {
-                env.witness
-                    .expect(false, Oracle::MachinesAreObeyed, || error.to_string());
-            }
         }
     }
 
@@ -271,7 +244,7 @@ impl Browser {
             card,
         };
         let customer = &mut self.customers[customer];
-        let key = customer.record.key;
+        let key = customer.next_key(env);
         customer.other_cards.push(card);
         env.note(format_args!("tab {tab} cancels {key}"));
         let wait_ms = env.random.between(1, 500);
@@ -279,43 +252,5 @@ impl Browser {
             wait_ms,
             Event::Shard(ShardEvent::Cancel(CancelEvent::Ask(key, payload))),
         );
-    }
-
-    /// The end of a run, as in [`oncegate_core::attempt::flow`].
-    fn finish(&mut self, env: &mut Env, tab: usize, end: End) {
-        let Some(mut run) = self.tabs[tab].run.take() else {
-            return;
-        };
-        let customer = &mut self.customers[run.payload.purchase];
-        let is_done = matches!(end, End::Done { .. });
-        let end = match run.is_executed && !is_done {
-            // It was executed before: whatever is heard now, it is done (rule T4).
-            true => End::Done {
-                replayed: true,
-                changed: run.record.card != Some(run.payload.card),
-            },
-            false => end,
-        };
-        let response = run.response.take().filter(|_| is_done);
-        let text = response.as_ref().and_then(|response| response.text());
-        env.note(format_args!(
-            "tab {tab} is told {end:?} of {}",
-            run.record.key
-        ));
-        env.witness.heard(run.record.key, run.payload, end, text);
-        match end {
-            End::Done { changed, .. } => {
-                run.record.phase = Phase::Executed;
-                run.record.card = (!changed).then_some(run.payload.card);
-                storage::store(customer, run.record);
-                if env.has(Plant::EpochRaisedOnExecuted) {
-                    storage::close(env, customer, run.record.epoch);
-                }
-            }
-            end if end.raises_epoch() => storage::close(env, customer, run.record.epoch),
-            _ => {}
-        }
-        self.tabs[tab].end = Some(end);
-        self.react(env, tab, end);
     }
 }

@@ -53,12 +53,7 @@ impl Shard {
     /// does not exist; the SDK sees that the answer is about another one.
     fn cancel_for(&mut self, env: &mut Env, call: Call) {
         if env.settings.kind == KeyKind::Generated {
-            let about_another = Response {
-                http: 200,
-                status: None,
-                body: Body::Text(None),
-            };
-            return respond(env, call, about_another);
+            return respond(env, call, about_another());
         }
         self.cancel(env, call.key, call.payload);
         let takes_ms = match env.random.chance(100) {
@@ -88,7 +83,7 @@ impl Shard {
             ) => Response {
                 http: 200,
                 status: None,
-                body: Body::Seen(view),
+                body: Body::Seen(Some(view)),
             },
             Some(view) => {
                 let wait_ms = hint_ms(env, now_ms, &view);
@@ -169,6 +164,15 @@ impl Shard {
             answer: old.and_then(|row| row.answer.clone()),
         };
         self.write(env, key, row);
+    }
+}
+
+/// What a client makes of an answer about an operation that it has not met: nothing.
+pub(super) fn about_another() -> Response {
+    Response {
+        http: 200,
+        status: None,
+        body: Body::Text(None),
     }
 }
 

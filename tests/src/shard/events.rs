@@ -19,6 +19,8 @@ pub(crate) enum ShardEvent {
     CourierLost(Dispatch),
     /// The head of an answer that is to be passed on as it comes.
     Head(Completion, CourierId),
+    /// A client asks what became of its key.
+    Look(Call),
     /// What the origin said when it was asked.
     Probed(Probe, Outcome),
     WaitOver(CallId),
@@ -57,7 +59,7 @@ impl ShardEvent {
     pub(crate) fn shard(&self) -> usize {
         match self {
             Self::Alarm(shard) => *shard,
-            Self::Arrive(call) => call.key.shard(),
+            Self::Arrive(call) | Self::Look(call) => call.key.shard(),
             Self::Cancel(event) => event.key().shard(),
             Self::Carried(call, ..) | Self::ClientTimeout(call) | Self::WaitOver(call) => {
                 call.shard

@@ -7,6 +7,7 @@ mod answers;
 mod cancel;
 mod events;
 mod glue;
+mod looking;
 mod settling;
 mod waiting;
 
@@ -72,6 +73,7 @@ impl Shard {
             }
             ShardEvent::CourierLost(dispatch) => self.courier_lost(env, dispatch),
             ShardEvent::Head(completion, courier) => self.head(env, &completion, courier),
+            ShardEvent::Look(call) => self.look_up_for(env, call),
             ShardEvent::Probed(probe, said) => self.probed(env, probe, said),
             ShardEvent::WaitOver(call) => self.wait_over(env, call),
             ShardEvent::WriteLate(instance, key, row) if instance == self.instance(env) => {

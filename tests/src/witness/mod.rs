@@ -192,7 +192,7 @@ impl Witness {
         }
         let safe_new_key = match &response.body {
             Body::Problem(problem) => problem.safe_new_key,
-            Body::Seen(view) => view.safe_new_key,
+            Body::Seen(view) => view.as_ref().is_some_and(|view| view.safe_new_key),
             Body::Text(_) => false,
         };
         if safe_new_key {
