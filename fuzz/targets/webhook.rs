@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use oncegate_core::problem::Problem;
 use oncegate_core::webhook::keys::{KeyConfig, Keys};
-use oncegate_core::webhook::{Delivery, Event, Proof, Webhook, WebhookConfig};
+use oncegate_core::webhook::{Delivery, Event, MOST_TRIED, Proof, Webhook, WebhookConfig};
 use serde_json::{Value, json};
 
 /// 2026-11-30, 08:00:00 UTC: the time of the seeds.
@@ -83,7 +83,9 @@ fuzz_target!(|data: &[u8]| {
             };
             assert!(webhook.verify(keys, &changed).is_err());
         }
-        Ok(Proof::Asked(questions)) => assert!(!questions.is_empty() && questions.len() <= 8),
+        Ok(Proof::Asked(questions)) => {
+            assert!((1..=MOST_TRIED).contains(&questions.any_of.len()));
+        }
         Err(unbelieved) => assert!(!Problem::from(&unbelieved).detail.is_empty()),
     }
     match webhook.event(&delivery) {

@@ -2,8 +2,10 @@
 //! by name and joined as `name=value` with `&`, are signed with RSA and SHA-256 (`RSA2`).
 //!
 //! A repetition may be the very same form, up to 25 hours later: so its time is held against two days,
-//! which only keeps copies out that are older than any repetition. The bytes of the fields are verified
-//! in whatever charset they are.
+//! which only keeps copies out that are older than any repetition. By Alipay's description the time is
+//! never missing: a notification has `notify_time`, a message of its gateway (with `msg_method`)
+//! `utc_timestamp`. A form with neither could be sent again for ever, and is refused. The bytes of the
+//! fields are verified in whatever charset they are.
 //!
 //! What is signed does not say where a field ends: `subject=a&notify_id=1` may be two fields, or one
 //! whose value has an `&`. Whoever has a notification could so hide its identity or its time in the
@@ -17,7 +19,7 @@ use alloc::vec::Vec;
 use super::date::instant_ms;
 use super::keys::{Keys, PublicKey, decoded};
 use super::time::check_ms;
-use super::{Delivery, Event, Proof, Question, Unbelieved};
+use super::{Delivery, Event, Proof, Question, Questions, Unbelieved};
 use crate::body::form::{self, Field};
 use crate::key::Key;
 use crate::policy::is_form;
@@ -43,32 +45,49 @@ pub(super) fn verify<'k>(
     }
     let signature = value("sign").and_then(decoded);
     let signature = signature.ok_or(Unbelieved::Signature)?;
-    if let Some(time) = value("notify_time") {
-        let at_ms = instant_ms(time).ok_or(Unbelieved::Clock)?;
-        check_ms(at_ms, delivery.now_ms + CHINA_MS, tolerance_ms)?;
-    }
-    let message = signed(&fields);
+    let sent_ms = match (value("notify_time"), value("utc_timestamp")) {
+        (Some(time), _) => instant_ms(time).and_then(|at_ms| at_ms.checked_sub(CHINA_MS)),
+        (None, Some(time)) => milliseconds(time),
+        (None, None) => return Err(Unbelieved::Undated),
+    };
+    check_ms(
+        sent_ms.ok_or(Unbelieved::Clock)?,
+        delivery.now_ms,
+        tolerance_ms,
+    )?;
     let public = keys.public(delivery.now_ms);
     let rsa = public.filter(|(_, key)| matches!(key, PublicKey::Rsa(_)));
-    let questions: Vec<Question<'k>> = rsa
+    let any_of: Vec<Question<'k>> = rsa
         .map(|(credential, key)| Question {
             name: credential.name(),
             key,
-            message: message.clone(),
             signature: signature.clone(),
         })
         .collect();
-    match questions.is_empty() {
+    match any_of.is_empty() {
         true => Err(Unbelieved::Key),
-        false => Ok(Proof::Asked(questions)),
+        false => Ok(Proof::Asked(Questions {
+            message: signed(&fields),
+            any_of,
+        })),
     }
 }
 
+/// The longest number of milliseconds that is read: far beyond any time, and far from an overflow.
+const MOST_DIGITS: usize = 15;
+
+fn milliseconds(text: &str) -> Option<u64> {
+    let is_number = text.len() <= MOST_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
+}
+
 /// The fields by which a shop acts on a notification. No text of a buyer's looks like one of them.
-const TELLING: [&[u8]; 14] = [
+const TELLING: [&[u8]; 17] = [
     b"&app_id=",
+    b"&biz_content=",
     b"&buyer_id=",
     b"&buyer_pay_amount=",
+    b"&msg_method=",
     b"&notify_id=",
     b"&notify_time=",
     b"&notify_type=",
@@ -80,6 +99,7 @@ const TELLING: [&[u8]; 14] = [
     b"&total_amount=",
     b"&trade_no=",
     b"&trade_status=",
+    b"&utc_timestamp=",
 ];
 
 /// The fields, decoded, by name. With a name there twice, two readers might take two values.

@@ -24,7 +24,7 @@ pub(super) fn verify<'k>(keys: &'k Keys, delivery: &Delivery<'_>) -> Result<Proo
     let wrong = || Unbelieved::Header(String::from(SIGNATURE), "is not sha256= and 64 digits");
     let code = code.ok_or_else(wrong)?;
     let mut secrets = keys.secrets(delivery.now_ms);
-    let found = secrets.find(|(_, secret)| is_mac(Hash::Sha256, secret, &[delivery.body], &code));
+    let found = secrets.find(|(_, secret)| is_mac(Hash::Sha256, secret, &[delivery.body], &[code]));
     found
         .map(|(name, _)| Proof::Given(name))
         .ok_or(Unbelieved::Signature)

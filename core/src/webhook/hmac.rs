@@ -123,7 +123,7 @@ impl SignatureRule {
             })
             .collect();
         let mut secrets = keys.secrets(delivery.now_ms);
-        let found = secrets.find(|(_, secret)| is_mac(self.hash, secret, &parts, &code));
+        let found = secrets.find(|(_, secret)| is_mac(self.hash, secret, &parts, &[&code]));
         found
             .map(|(name, _)| Proof::Given(name))
             .ok_or(Unbelieved::Signature)

@@ -24,6 +24,9 @@ const SHORTEST_SECRET: usize = 16;
 /// The length of WeChat Pay's APIv3 key, with which notifications are encrypted: AES-256.
 const SEALING_LENGTH: usize = 32;
 
+/// How many keys a route can have. Each is tried while it is valid, and to replace one takes two.
+pub const MOST_KEYS: usize = 16;
+
 /// How long before the last key of a route ends somebody is told, in milliseconds.
 pub const WARNED_AHEAD_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
 
@@ -53,7 +56,11 @@ pub struct KeyConfig {
 
 /// The keys of one route. Never empty.
 #[derive(Clone, Debug)]
-pub struct Keys(Vec<Credential>);
+pub struct Keys {
+    all: Vec<Credential>,
+    /// A secret and a public key belong together: with one of them alone nothing is taken.
+    needs_both: bool,
+}
 
 /// One of them.
 #[derive(Clone, Debug)]
@@ -88,6 +95,12 @@ impl Keys {
     ///
     /// A sentence that names the key and the field; it never shows a secret.
     pub fn new(webhook: &Webhook, configs: &[KeyConfig]) -> Result<Self, String> {
+        if configs.len() > MOST_KEYS {
+            let count = configs.len();
+            return Err(format!(
+                "has {count} keys, and at most {MOST_KEYS} are tried"
+            ));
+        }
         let mut keys: Vec<Credential> = Vec::new();
         for config in configs {
             let wrong = |reason: String| format!("key '{}': {reason}", config.name);
@@ -110,40 +123,61 @@ impl Keys {
         };
         match missing {
             Some(missing) => Err(format!("needs {missing}")),
-            None => Ok(Self(keys)),
+            None => Ok(Self {
+                all: keys,
+                needs_both: matches!(webhook.scheme, Scheme::Wechat),
+            }),
         }
     }
 
     /// The secrets that are valid now, by name.
     pub fn secrets(&self, now_ms: u64) -> impl Iterator<Item = (&str, &[u8])> {
-        let valid = self.0.iter().filter(move |key| key.is_valid(now_ms));
+        let valid = self.all.iter().filter(move |key| key.is_valid(now_ms));
         valid.filter_map(|key| Some((key.name.as_str(), key.secret()?)))
     }
 
     /// The public keys that are valid now.
     pub(super) fn public(&self, now_ms: u64) -> impl Iterator<Item = (&Credential, &PublicKey)> {
-        let valid = self.0.iter().filter(move |key| key.is_valid(now_ms));
+        let valid = self.all.iter().filter(move |key| key.is_valid(now_ms));
         valid.filter_map(|key| Some((key, key.public_key()?)))
     }
 
-    /// When the sender will no longer be known if nothing is changed, in milliseconds since 1970: the end
-    /// of the last secret, or of the last public key if a sender needs both. `None` if there is one
-    /// without an end.
-    pub fn end_ms(&self) -> Option<u64> {
-        let last = |keys: &mut dyn Iterator<Item = &Credential>| {
-            let ends: Vec<Option<u64>> = keys.map(|key| key.not_after_ms).collect();
-            let ends: Option<Vec<u64>> = ends.into_iter().collect();
-            ends.and_then(|ends| ends.into_iter().max())
+    /// When the sender will no longer be known if nothing is changed, in milliseconds since 1970: when the
+    /// last key ends, or earlier if the next one begins only some time after the one before; where both
+    /// kinds are needed, of the one that ends first. `None` if that never happens.
+    pub fn end_ms(&self, now_ms: u64) -> Option<u64> {
+        let end_of = |is_one: fn(&Credential) -> bool| {
+            let keys = self.all.iter().filter(|key| is_one(key));
+            gap_ms(keys, now_ms)
         };
-        let secrets = last(&mut self.0.iter().filter(|key| key.secret().is_some()));
-        let public = last(&mut self.0.iter().filter(|key| key.public_key().is_some()));
-        [secrets, public].into_iter().flatten().min()
+        match self.needs_both {
+            true => {
+                let secrets = end_of(|key| key.secret().is_some());
+                let public = end_of(|key| key.public_key().is_some());
+                secrets.into_iter().chain(public).min()
+            }
+            false => end_of(|_| true),
+        }
     }
 
     /// Whether somebody should be told that they end soon.
     pub fn end_soon(&self, now_ms: u64) -> bool {
-        let end_ms = self.end_ms();
+        let end_ms = self.end_ms(now_ms);
         end_ms.is_some_and(|end_ms| end_ms < now_ms.saturating_add(WARNED_AHEAD_MS))
+    }
+}
+
+/// The last millisecond from now on up to which there is always one that is valid; `None` if there is one
+/// for ever.
+fn gap_ms<'k>(keys: impl Iterator<Item = &'k Credential> + Clone, now_ms: u64) -> Option<u64> {
+    let mut until_ms = now_ms.saturating_sub(1);
+    loop {
+        let begun = keys.clone().filter(|key| key.not_before_ms <= until_ms + 1);
+        match begun.map(|key| key.not_after_ms.unwrap_or(u64::MAX)).max() {
+            Some(u64::MAX) => return None,
+            Some(end_ms) if end_ms > until_ms => until_ms = end_ms,
+            _ => return Some(until_ms),
+        }
     }
 }
 

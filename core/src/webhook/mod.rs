@@ -85,12 +85,23 @@ pub struct Delivery<'a> {
 #[expect(clippy::exhaustive_enums, reason = "a shell must handle both")]
 pub enum Proof<'k> {
     /// It is the sender's if one of these signatures is.
-    Asked(Vec<Question<'k>>),
+    Asked(Questions<'k>),
     /// It is the sender's: the key of this name has signed it.
     Given(&'k str),
 }
 
-/// A signature for the platform to verify.
+/// Signatures for the platform to verify, all of the same bytes: a body is copied once, however many
+/// keys and signatures there are.
+#[derive(Clone, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "plain data for one call")]
+pub struct Questions<'k> {
+    /// What the sender should have signed.
+    pub message: Vec<u8>,
+    /// Each signature with each key that may have made it. Never empty, and at most [`MOST_TRIED`].
+    pub any_of: Vec<Question<'k>>,
+}
+
+/// A signature, and a key.
 #[derive(Clone, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "plain data for one call")]
 pub struct Question<'k> {
@@ -98,11 +109,13 @@ pub struct Question<'k> {
     pub name: &'k str,
     /// The key.
     pub key: &'k PublicKey,
-    /// What it should have signed.
-    pub message: Vec<u8>,
     /// The signature.
     pub signature: Vec<u8>,
 }
+
+/// How many signatures are verified for one delivery: two, as a sender makes while it replaces its key,
+/// with each of the most keys that a route can have.
+pub const MOST_TRIED: usize = 2 * keys::MOST_KEYS;
 
 /// Which event a delivery is.
 #[derive(Clone, Debug)]

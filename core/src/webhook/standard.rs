@@ -11,7 +11,7 @@ use super::config::Hash;
 use super::keys::{Keys, PublicKey, decoded};
 use super::mac::is_mac;
 use super::time::check_seconds;
-use super::{Delivery, Event, Proof, Question, Unbelieved};
+use super::{Delivery, Event, MOST_TRIED, Proof, Question, Questions, Unbelieved};
 use crate::key::Key;
 
 const ID: &str = "webhook-id";
@@ -22,6 +22,9 @@ pub(super) const HEADERS: [&str; 3] = [ID, TIMESTAMP, SIGNATURE];
 
 /// More than one while a key is being replaced. Each is compared with each key.
 const MOST_SIGNATURES: usize = 8;
+
+/// The length of an Ed25519 signature. Whatever has another one is none, and is not tried.
+const ED25519_LENGTH: usize = 64;
 
 pub(super) fn verify<'k>(
     keys: &'k Keys,
@@ -48,39 +51,41 @@ pub(super) fn verify<'k>(
     };
     let parts = [id.as_bytes(), b".", time.as_bytes(), b".", delivery.body];
     let codes = of("v1");
-    let signed = |secret: &[u8]| {
-        let mut codes = codes.iter();
-        codes.any(|code| is_mac(Hash::Sha256, secret, &parts, code))
-    };
-    let mut secrets = keys.secrets(delivery.now_ms);
-    if let Some((name, _)) = secrets.find(|(_, secret)| signed(secret)) {
-        return Ok(Proof::Given(name));
+    if !codes.is_empty() {
+        let mut secrets = keys.secrets(delivery.now_ms);
+        let found = secrets.find(|(_, secret)| is_mac(Hash::Sha256, secret, &parts, &codes));
+        if let Some((name, _)) = found {
+            return Ok(Proof::Given(name));
+        }
     }
-    asked(keys, delivery.now_ms, &of("v1a"), &parts.concat())
+    let mut signatures = of("v1a");
+    signatures.retain(|signature| signature.len() == ED25519_LENGTH);
+    let any_of = tried(keys, delivery.now_ms, &signatures);
+    match any_of.len() {
+        0 => Err(Unbelieved::Signature),
+        1..=MOST_TRIED => Ok(Proof::Asked(Questions {
+            message: parts.concat(),
+            any_of,
+        })),
+        _ => Err(Unbelieved::Header(
+            String::from(SIGNATURE),
+            "has more signatures than are tried",
+        )),
+    }
 }
 
 /// Each signature with each public key.
-fn asked<'k>(
-    keys: &'k Keys,
-    now_ms: u64,
-    signatures: &[Vec<u8>],
-    message: &[u8],
-) -> Result<Proof<'k>, Unbelieved> {
+fn tried<'k>(keys: &'k Keys, now_ms: u64, signatures: &[Vec<u8>]) -> Vec<Question<'k>> {
     let public = keys.public(now_ms);
     let public = public.filter(|(_, key)| matches!(key, PublicKey::Ed25519(_)));
     let questions = public.flat_map(|(credential, key)| {
         signatures.iter().map(|signature| Question {
             name: credential.name(),
             key,
-            message: message.to_vec(),
             signature: signature.clone(),
         })
     });
-    let questions: Vec<Question<'k>> = questions.collect();
-    match questions.is_empty() {
-        true => Err(Unbelieved::Signature),
-        false => Ok(Proof::Asked(questions)),
-    }
+    questions.collect()
 }
 
 pub(super) fn event(delivery: &Delivery<'_>) -> Result<Event, Unbelieved> {

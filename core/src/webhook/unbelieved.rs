@@ -28,6 +28,8 @@ pub enum Unbelieved {
     Seal,
     /// No key of the sender's has signed it.
     Signature,
+    /// It does not say when it was sent.
+    Undated,
 }
 
 impl Unbelieved {
@@ -50,6 +52,7 @@ impl fmt::Display for Unbelieved {
             Self::Key => "no key that the signature names is valid now",
             Self::Seal => "what is encrypted in the event cannot be opened",
             Self::Signature => "the signature is not the sender's",
+            Self::Undated => "it does not say when it was sent",
         })
     }
 }

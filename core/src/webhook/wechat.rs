@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use super::keys::{Keys, decoded};
 use super::stripe::pointer;
 use super::time::check_seconds;
-use super::{Delivery, Event, Proof, Question, Unbelieved};
+use super::{Delivery, Event, Proof, Question, Questions, Unbelieved};
 use crate::body::KeyText;
 use crate::body::pointer::{key_value, scalar_at};
 use crate::key::Key;
@@ -69,10 +69,12 @@ pub(super) fn verify<'k>(
     let question = Question {
         name: credential.name(),
         key,
-        message: message.concat(),
         signature,
     };
-    Ok(Proof::Asked([question].into()))
+    Ok(Proof::Asked(Questions {
+        message: message.concat(),
+        any_of: [question].into(),
+    }))
 }
 
 pub(super) fn event(delivery: &Delivery<'_>) -> Result<Event, Unbelieved> {

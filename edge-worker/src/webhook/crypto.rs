@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use js_sys::futures::JsFuture;
 use js_sys::{Object, Reflect, Uint8Array};
 use oncegate_core::webhook::keys::PublicKey;
-use oncegate_core::webhook::{Question, Sealed};
+use oncegate_core::webhook::{Question, Questions, Sealed};
 use wasm_bindgen::JsValue;
 use worker::Result;
 
@@ -19,9 +19,10 @@ thread_local! {
 }
 
 /// Whether one of these signatures is what it should be.
-pub(super) async fn is_any_signed(questions: &[Question<'_>]) -> Result<bool> {
-    for question in questions {
-        if is_signed(question).await? {
+pub(super) async fn is_any_signed(questions: &Questions<'_>) -> Result<bool> {
+    let message = Uint8Array::from(questions.message.as_slice());
+    for question in &questions.any_of {
+        if is_signed(question, &message).await? {
             return Ok(true);
         }
     }
@@ -29,7 +30,7 @@ pub(super) async fn is_any_signed(questions: &[Question<'_>]) -> Result<bool> {
 }
 
 /// A key that cannot be used has signed nothing.
-async fn is_signed(question: &Question<'_>) -> Result<bool> {
+async fn is_signed(question: &Question<'_>, message: &Uint8Array) -> Result<bool> {
     let algorithm = parameters(question.key)?;
     let Ok(key) = imported(question.key, &algorithm).await else {
         let line = log::error("webhook_key").with("key", question.name);
@@ -37,8 +38,7 @@ async fn is_signed(question: &Question<'_>) -> Result<bool> {
         return Ok(false);
     };
     let signature = Uint8Array::from(question.signature.as_slice());
-    let message = Uint8Array::from(question.message.as_slice());
-    let verified = web_crypto::verify(&algorithm, &key, &signature, &message)?;
+    let verified = web_crypto::verify(&algorithm, &key, &signature, message)?;
     // One of another length is an error to some platforms.
     let verified = JsFuture::from(verified).await.unwrap_or(JsValue::FALSE);
     Ok(verified.as_bool() == Some(true))

@@ -8,6 +8,7 @@ use oncegate_core::webhook::keys::Keys;
 
 use crate::config::Config;
 use crate::log;
+use crate::platform::now_ms;
 
 /// How often one isolate says it, in milliseconds.
 const PAUSE_MS: u64 = 60 * 60 * 1_000;
@@ -18,7 +19,7 @@ thread_local! {
 
 /// Says that the keys of a route end soon, if they do.
 pub(super) fn give(route: &str, keys: &Keys, now_ms: u64) {
-    let Some(end_ms) = keys.end_ms().filter(|_| keys.end_soon(now_ms)) else {
+    let Some(end_ms) = keys.end_ms(now_ms).filter(|_| keys.end_soon(now_ms)) else {
         return;
     };
     let is_due = GIVEN.with_borrow_mut(|given| {
@@ -40,9 +41,9 @@ pub(super) fn give(route: &str, keys: &Keys, now_ms: u64) {
 
 /// When the keys of each route end, for Prometheus.
 pub(crate) fn metrics(config: &Config) -> String {
-    let ends = config.webhook_keys.iter();
+    let (ends, now_ms) = (config.webhook_keys.iter(), now_ms());
     let mut ends = ends
-        .filter_map(|(route, keys)| Some((route, keys.end_ms()?)))
+        .filter_map(|(route, keys)| Some((route, keys.end_ms(now_ms)?)))
         .peekable();
     let mut page = Exposition::default();
     if ends.peek().is_some() {

@@ -109,7 +109,7 @@ fn a_sender_that_signs_as_slack_or_shopify_does_is_a_matter_of_settings() {
 
 const RSA: &str = include_str!("keys/rsa.pem");
 
-fn asked<'k>(proof: Result<Proof<'k>, Unbelieved>) -> Vec<Question<'k>> {
+pub(super) fn asked<'k>(proof: Result<Proof<'k>, Unbelieved>) -> Questions<'k> {
     match proof.unwrap() {
         Proof::Asked(questions) => questions,
         Proof::Given(name) => panic!("{name} is no public key"),
@@ -137,10 +137,12 @@ fn alipay_signs_the_decoded_fields_in_the_order_of_their_names() {
     let delivery = form(body);
     let questions = asked(webhook.verify(&keys, &delivery));
     let message = "empty=&notify_id=n1&notify_time=2026-11-30 16:00:00&subject=大乐 2+1&total_amount=2.00&trade_no=7&trade_status=TRADE_SUCCESS";
-    assert_eq!(questions.len(), 1);
-    assert_eq!(questions[0].message, message.as_bytes());
+    assert_eq!(questions.message, message.as_bytes());
+    let [question] = questions.any_of.as_slice() else {
+        panic!("there is one key")
+    };
     assert_eq!(
-        (questions[0].name, questions[0].signature.as_slice()),
+        (question.name, question.signature.as_slice()),
         ("alipay", &[0xab, 0xcd][..])
     );
     assert_eq!(key(webhook.event(&delivery)), "n1");
@@ -155,12 +157,37 @@ fn alipays_own_repetition_is_not_too_old_and_a_charset_is_bytes() {
     let body = b"notify_time=2026-11-29+15%3A00%3A00&subject=%B4%F3&charset=GBK&sign_type=RSA2&sign=q80%3D";
     let questions = asked(webhook.verify(&keys, &form(body)));
     assert_eq!(
-        questions[0].message,
+        questions.message,
         b"charset=GBK&notify_time=2026-11-29 15:00:00&subject=\xb4\xf3"
     );
     let old = b"notify_time=2026-11-27+15%3A00%3A00&sign_type=RSA2&sign=q80%3D";
     let proof = webhook.verify(&keys, &form(old));
     assert_eq!(proof.unwrap_err(), Unbelieved::Clock);
+}
+
+#[test]
+fn a_form_of_alipays_says_when_it_was_sent() {
+    let (webhook, keys) = alipay();
+    let verify = |time: &str| {
+        let body = format!("{time}notify_id=n1&sign_type=RSA2&sign=q80%3D");
+        let proof = webhook.verify(&keys, &form(body.as_bytes()));
+        proof.map(|_| ())
+    };
+    // Messages of its gateway say it in milliseconds.
+    assert_eq!(verify(&format!("utc_timestamp={NOW_MS}&")), Ok(()));
+    assert_eq!(verify("notify_time=2026-11-30+16%3A00%3A00&"), Ok(()));
+    assert_eq!(verify(""), Err(Unbelieved::Undated));
+    for wrong in [
+        "utc_timestamp=1795800000000&",
+        "utc_timestamp=+1796025600000&",
+        "utc_timestamp=9999999999999999999999&",
+        "utc_timestamp=&",
+        "notify_time=&",
+        "notify_time=1970-01-01+07%3A00%3A00&",
+        "notify_time=today&utc_timestamp=1796025600000&",
+    ] {
+        assert_eq!(verify(wrong), Err(Unbelieved::Clock), "{wrong}");
+    }
 }
 
 pub(super) fn wechat() -> (Webhook, Keys) {
@@ -184,10 +211,10 @@ fn wechat_pay_signs_time_nonce_and_body_with_the_key_that_it_names() {
     ];
     let questions = asked(webhook.verify(&keys, &delivery(&headers, b"{}")));
     assert_eq!(
-        questions[0].message,
+        questions.message,
         format!("{NOW_S}\nn0nce\n{{}}\n").as_bytes()
     );
-    assert_eq!(questions[0].name, "pub");
+    assert_eq!(questions.any_of[0].name, "pub");
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn a_certificate_brings_its_key_its_serial_number_and_its_dates() {
     let certificate = serde_json::json!({"name": "c", "certificate": CERTIFICATE});
     let keys = of(r#""wechat""#, &[apiv3(), certificate]).unwrap();
     let until = span_ms("2027-11-30T08:41:33Z").unwrap().0;
-    assert_eq!(keys.end_ms(), Some(until));
+    assert_eq!(keys.end_ms(NOW_MS + 86_400_000), Some(until));
     let public = |now_ms| {
         let found = keys.public(now_ms).map(|(credential, key)| {
             assert!(credential.has_serial("b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5"));
@@ -190,7 +190,7 @@ fn somebody_is_told_before_the_last_key_ends() {
     // The next one is there already.
     assert!(!ends(&[key("a", Some("2026-12-05")), key("b", Some("2027-12-05"))]).end_soon(NOW_MS));
     assert!(!ends(&[key("a", Some("2026-12-05")), key("b", None)]).end_soon(NOW_MS));
-    assert_eq!(ends(&[key("a", None)]).end_ms(), None);
+    assert_eq!(ends(&[key("a", None)]).end_ms(NOW_MS), None);
     // Both kinds are needed.
     let apiv3 = serde_json::json!({"name": "s", "secret": "0123456789abcdef0123456789abcdef", "not_after": "2026-12-05"});
     let public = serde_json::json!({"name": "p", "public_key": RSA, "serial": "PUB"});
@@ -198,5 +198,55 @@ fn somebody_is_told_before_the_last_key_ends() {
         of(r#""wechat""#, &[apiv3, public])
             .unwrap()
             .end_soon(NOW_MS)
+    );
+}
+
+#[test]
+fn where_one_kind_is_enough_the_end_of_the_other_is_no_trouble() {
+    let list = |secret_ends: Option<&str>, public_ends: Option<&str>| {
+        let secret = format!("whsec_{}", base64(&[7; 24]));
+        let public = format!("whpk_{}", base64(&[7; 32]));
+        [
+            serde_json::json!({"name": "s", "secret": secret, "not_after": secret_ends}),
+            serde_json::json!({"name": "p", "public_key": public, "not_after": public_ends}),
+        ]
+    };
+    let soon = Some("2026-12-05");
+    let ends_soon = |secret, public| {
+        let keys = of(r#""standard""#, &list(secret, public)).unwrap();
+        keys.end_soon(NOW_MS)
+    };
+    assert!(!ends_soon(None, soon));
+    assert!(!ends_soon(soon, None));
+    assert!(!ends_soon(soon, Some("2027-12-05")));
+    assert!(ends_soon(soon, Some("2026-12-10")));
+}
+
+#[test]
+fn somebody_is_told_of_a_time_between_two_keys() {
+    let key = |name: &str, from: Option<&str>, until: Option<&str>| serde_json::json!({"name": name, "secret": "0123456789abcdef", "not_before": from, "not_after": until});
+    let end = |list: &[serde_json::Value]| of(r#""stripe""#, list).unwrap().end_ms(NOW_MS);
+    let first = || key("a", None, Some("2026-12-05"));
+    let last_ms = span_ms("2026-12-05").unwrap().1;
+    assert_eq!(
+        end(&[key("b", Some("2026-12-07"), None), first()]),
+        Some(last_ms)
+    );
+    // The next one begins when the one before ends.
+    assert_eq!(end(&[key("b", Some("2026-12-06"), None), first()]), None);
+    // None is valid now.
+    assert_eq!(end(&[key("b", Some("2026-12-06"), None)]), Some(NOW_MS - 1));
+}
+
+#[test]
+fn a_route_has_no_more_keys_than_are_tried() {
+    let list: Vec<_> = (0..17)
+        .map(|number| serde_json::json!({"name": format!("k{number}"), "secret": "0123456789abcdef"}))
+        .collect();
+    assert!(of(r#""stripe""#, &list[..16]).is_ok());
+    refuses(
+        r#""stripe""#,
+        &list,
+        "has 17 keys, and at most 16 are tried",
     );
 }

@@ -155,6 +155,50 @@ fn a_standard_webhook_is_of_this_id_time_and_body() {
     assert!(verify("msg", NOW_S, &many, "{}").is_err());
 }
 
+/// One of a sender's with these public keys, and signatures of so many bytes.
+fn of_ed25519(keys_count: u8, lengths: &[usize]) -> Result<(usize, usize), Unbelieved> {
+    let webhook = webhook(r#""standard""#);
+    let key = |number: u8| {
+        let key = format!("whpk_{}", base64(&[number; 32]));
+        serde_json::json!({"name": format!("e{number}"), "public_key": key})
+    };
+    let list: Vec<_> = (0..keys_count).map(key).collect();
+    let keys = keys(&webhook, &serde_json::to_string(&list).unwrap()).unwrap();
+    let signatures = lengths.iter().map(|length| {
+        let bytes: Vec<u8> = core::iter::repeat_n(7, *length).collect();
+        format!("v1a,{}", base64(&bytes))
+    });
+    let signatures: Vec<_> = signatures.collect();
+    let signatures = signatures.join(" ");
+    let headers = [
+        ("webhook-id", "msg"),
+        ("webhook-timestamp", NOW_S),
+        ("webhook-signature", signatures.as_str()),
+    ];
+    let proof = webhook.verify(&keys, &delivery(&headers, b"{}"))?;
+    match proof {
+        Proof::Asked(questions) => Ok((questions.any_of.len(), questions.message.len())),
+        Proof::Given(name) => panic!("{name} is no public key"),
+    }
+}
+
+#[test]
+fn what_is_no_ed25519_signature_is_not_tried_and_neither_are_too_many() {
+    let text = "msg.1796025600.{}".len();
+    // However many are tried, the body is there once.
+    assert_eq!(of_ed25519(1, &[64]), Ok((1, text)));
+    assert_eq!(of_ed25519(3, &[64, 63, 65, 0, 64]), Ok((6, text)));
+    assert_eq!(of_ed25519(2, &[2, 63, 65, 128]), Err(Unbelieved::Signature));
+    // Two, as while a key is being replaced, with as many keys as there can be.
+    assert_eq!(of_ed25519(16, &[64, 64]), Ok((MOST_TRIED, text)));
+    let many = of_ed25519(16, &[64, 64, 64]).unwrap_err();
+    assert!(
+        many.to_string()
+            .ends_with("has more signatures than are tried"),
+        "{many}"
+    );
+}
+
 #[test]
 fn github_signs_the_body_with_its_own_secret() {
     let webhook = webhook(r#""github""#);
@@ -199,7 +243,7 @@ fn github_signs_the_body_with_its_own_secret() {
 fn a_form_of_alipays_has_one_reading() {
     let (webhook, keys) = alipay();
     let verify = |body: &[u8]| webhook.verify(&keys, &form(body)).map(|_| ());
-    let whole = b"a=1&sign_type=RSA2&sign=q80%3D";
+    let whole = b"a=1&utc_timestamp=1796025600000&sign_type=RSA2&sign=q80%3D";
     assert_eq!(verify(whole), Ok(()));
     assert_eq!(
         verify(b"a=1&%61=1&sign_type=RSA2&sign=q80%3D"),
@@ -233,7 +277,7 @@ fn a_form_of_alipays_has_one_reading() {
 fn no_field_of_alipays_is_hidden_in_another() {
     let (webhook, keys) = alipay();
     let verify = |fields: &str| {
-        let body = format!("{fields}&sign_type=RSA2&sign=q80%3D");
+        let body = format!("{fields}&utc_timestamp={NOW_MS}&sign_type=RSA2&sign=q80%3D");
         webhook.verify(&keys, &form(body.as_bytes())).map(|_| ())
     };
     // All of these have one text to be signed: `a=1&notify_id=n&subject=x&total_amount=2`.
