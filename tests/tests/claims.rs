@@ -28,7 +28,12 @@ fn planted_anybody_completes_is_found() {
 
 #[test]
 fn planted_anybody_releases_is_found() {
-    found(Bug::AnybodyReleases, Oracle::OneHolder);
+    found(Bug::AnybodyReleases, Oracle::FencedOff);
+}
+
+#[test]
+fn planted_calls_are_forgotten_is_found() {
+    found(Bug::CallsForgotten, Oracle::OnceACall);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! ```text
 //!  absent ──claim──▶ claimed ──complete──▶ done ──(kept for longer than messages come again)──▶ absent
 //!     too_old ▲        │  ▲ heartbeat
-//!                      │  └── claim, by another: lease over (takeover), or released
+//!                      │  └── claim, by another call: lease over (takeover), or released
 //!                      └── release
 //! ```
 //!
@@ -13,7 +13,8 @@
 //!
 //! Invariants: at any time one owner at most is heard, and it is the newest one; whose lease is over is
 //! heard as long as nobody has taken over, and never after; what is done stays done, with the result
-//! that was given first; fences of one key only rise.
+//! that was given first; fences of one key only rise. A call is granted one claim at most: a copy of it
+//! that comes late takes nothing for nobody.
 //! Atomicity comes from the caller: between reading a record and writing it back it does not await.
 
 mod call;
@@ -174,18 +175,29 @@ pub fn claim(
         .as_ref()
         .filter(|record| !record.is_expired(now_ms))
         .map(|record| record.view(now_ms).state);
+    let is_own = is_of(record.as_ref(), maker);
+    let is_retired = record
+        .as_ref()
+        .is_some_and(|record| record.is_retired(maker));
     match known {
         None if age.is_too_old(now_ms) => Decided::unchanged(Answer::TooOld, record),
+        // A copy of a call whose claim has ended: whoever made it does not wait for it any more.
+        Some(State::Released | State::Unknown) if is_retired => {
+            Decided::unchanged(Answer::Busy, record)
+        }
         None | Some(State::Released) => acquire(record, now_ms, maker, terms),
+        // Nobody has taken over: it goes on with the claim that it has.
+        Some(State::Unknown) if is_own => by_holder(record, now_ms, true, |record| {
+            let extended = record.extend_lease(now_ms, terms.lease_ms);
+            extended.map(|record| Decided::changed(Answer::Acquired, record))
+        }),
         // Its lease is over: from now on nothing counts that the holder says.
         Some(State::Unknown) => {
             let ended =
                 record.map(|record| record.end_lease(now_ms, Outcome::NotExecuted, false).0);
             acquire(ended, now_ms, maker, terms)
         }
-        Some(State::Dispatched) if is_of(record.as_ref(), maker) => {
-            Decided::unchanged(Answer::Acquired, record)
-        }
+        Some(State::Dispatched) if is_own => Decided::unchanged(Answer::Acquired, record),
         Some(State::Dispatched) => Decided::unchanged(Answer::Busy, record),
         Some(State::Cancelled | State::Executed | State::Refused) => {
             Decided::unchanged(Answer::Done, record)

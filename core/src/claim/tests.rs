@@ -145,9 +145,63 @@ fn what_is_released_is_free_at_once_and_its_owner_is_nobody() {
         heartbeat(Some(record.clone()), NOW_MS, true, LEASE_MS).answer,
         Answer::Lost
     );
-    // In the same millisecond, and by the same call: another claim all the same.
-    let (next, new) = claimed(Some(record.clone()), NOW_MS, "a");
+    // In the same millisecond: another claim all the same.
+    let (next, new) = claimed(Some(record.clone()), NOW_MS, "b");
     assert!(fence(&next) > fence(&record) && new != owner);
+}
+
+#[test]
+fn a_late_copy_of_a_call_takes_nothing_once_its_claim_has_ended() {
+    let (record, _) = claimed(None, NOW_MS, "a");
+    let released = release(Some(record.clone()), NOW_MS, true).record.unwrap();
+    assert_eq!(answer_to(&released, NOW_MS, "a", UNDATED), Answer::Busy);
+    // Nor after others have had it: released, ...
+    let (second, _) = claimed(Some(released), NOW_MS, "b");
+    assert_eq!(answer_to(&second, NOW_MS, "a", UNDATED), Answer::Busy);
+    let released = release(Some(second), NOW_MS, true).record.unwrap();
+    for late in ["a", "b"] {
+        assert_eq!(answer_to(&released, NOW_MS, late, UNDATED), Answer::Busy);
+    }
+    // ... or taken over, and that lease over, too.
+    let over_ms = NOW_MS + LEASE_MS;
+    let (taken, _) = claimed(Some(record), over_ms, "b");
+    let late_ms = over_ms + LEASE_MS;
+    assert_eq!(answer_to(&taken, late_ms, "a", UNDATED), Answer::Busy);
+    assert_eq!(answer_to(&taken, late_ms, "c", UNDATED), Answer::Acquired);
+    // What is done is told to everybody.
+    let done = complete(Some(taken), late_ms, true).record.unwrap();
+    assert_eq!(answer_to(&done, late_ms, "a", UNDATED), Answer::Done);
+}
+
+#[test]
+fn however_often_a_message_is_released_it_can_be_claimed() {
+    let mut record = None;
+    for number in 0..20 {
+        let (claim, _) = claimed(record, NOW_MS, &format!("{number}"));
+        record = release(Some(claim), NOW_MS, true).record;
+    }
+    let record = record.unwrap();
+    // The last seven calls are remembered.
+    for number in 13..20 {
+        let late = answer_to(&record, NOW_MS, &format!("{number}"), UNDATED);
+        assert_eq!(late, Answer::Busy, "{number}");
+    }
+}
+
+#[test]
+fn a_call_that_is_made_again_after_its_lease_goes_on_with_its_claim() {
+    let (record, owner) = claimed(None, NOW_MS, "a");
+    let late_ms = NOW_MS + 2 * LEASE_MS;
+    let terms = terms(LEASE_MS, WINDOW_MS);
+    let again = claim(Some(record.clone()), late_ms, maker("a"), &terms, UNDATED);
+    assert_eq!((again.answer, again.changed), (Answer::Acquired, true));
+    let again = again.record.unwrap();
+    assert_eq!(
+        (fence(&again), owners().owner(&again)),
+        (fence(&record), owner)
+    );
+    let ends_ms = again.view(late_ms).lease_ends_ms;
+    assert_eq!(ends_ms, Some(late_ms + LEASE_MS));
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! What a holder does with the lease of its attempt ([`claim`](crate::claim)).
 //!
 //! Invariant: a lease is begun anew or given up for the attempt that is open, and for no other. Who may
-//! do so is the caller's to know; attempts that a courier carries have leases that nobody touches.
+//! do so is the caller's to know; attempts that a courier carries have leases that nobody touches. Who
+//! has given up its attempt, or lost it, begins no other under the same call.
 
+use super::admit::MOST_REFUSED;
 use super::record::Operation;
 use super::vocabulary::{Settling, State};
+use crate::fingerprint::Fingerprint;
 use crate::outcome::Outcome;
 use crate::proof::Reply;
 
@@ -35,7 +38,24 @@ impl Operation {
             storable,
             recorded: None,
         };
-        let (record, settled) = self.settle(now_ms, settling);
+        let (mut record, settled) = self.settle(now_ms, settling);
+        if said == Outcome::NotExecuted {
+            record.retire();
+        }
         (record, settled.store)
+    }
+
+    /// Whether the attempt that was made by this call has ended without effect: of the last few that is
+    /// remembered.
+    pub fn is_retired(&self, call: Fingerprint) -> bool {
+        self.refused.contains(&call)
+    }
+
+    fn retire(&mut self) {
+        // With as many as there may be, nobody would be let in any more.
+        if self.refused.len() + 1 == MOST_REFUSED {
+            self.refused.remove(0);
+        }
+        self.refused.extend(self.fingerprint);
     }
 }

@@ -24,7 +24,8 @@ pub struct Operation {
     pub(super) principal: Option<Principal>,
     /// What was asked for last; nothing, if the key was closed before any request was seen.
     pub(super) fingerprint: Option<Fingerprint>,
-    /// Fingerprints that were refused under this generated key.
+    /// Fingerprints that are not attempted again: those that were refused under this generated key, or
+    /// of claims that have ended without effect.
     pub(super) refused: Vec<Fingerprint>,
     /// Whether an attempt of this fingerprint was refused.
     pub(super) refusal: bool,

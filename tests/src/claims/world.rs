@@ -35,6 +35,8 @@ pub enum Oracle {
     OneHolder,
     /// Who asks again under the same nonce is not locked out by itself.
     NotLockedOut,
+    /// A call is granted one claim, however often and however late it is heard.
+    OnceACall,
     /// From every state, whoever comes when the leases are over can do it, unless it is done.
     NeverLost,
 }
@@ -46,6 +48,8 @@ pub enum Bug {
     AnybodyCompletes,
     /// Whoever says so gives it up.
     AnybodyReleases,
+    /// Whose claim has ended may begin another one by the same call.
+    CallsForgotten,
     /// A completion is taken for a release.
     DoneIsForgotten,
     /// A lease ends before its end.
@@ -92,12 +96,11 @@ pub(super) struct World {
     tick: u64,
     workers: [Worker; WORKERS],
     under_way: Vec<Message>,
-    /// The owners of the claims that were granted, the newest last.
+    /// The owners of the claims that were granted, and their nonces, the newest last.
     granted: Vec<String>,
+    nonces: Vec<String>,
     /// Who holds it in truth, and until when.
     holder: Option<(String, u64)>,
-    /// The nonce of the newest claim.
-    made_by: String,
     copies: u8,
     last_fence: u64,
     completions: u8,
@@ -137,7 +140,7 @@ impl World {
             under_way: Vec::new(),
             granted: Vec::new(),
             holder: None,
-            made_by: String::new(),
+            nonces: Vec::new(),
             copies: 0,
             last_fence: 0,
             completions: 0,
@@ -289,6 +292,9 @@ impl World {
                 claim::release(self.record.clone(), now_ms, is_owner)
             }
         };
+        if decided.changed && self.is_old(&message.says) {
+            return Err(Oracle::FencedOff);
+        }
         if decided.answer == Answer::Done && self.completions == 0 {
             return Err(Oracle::DoneOnce);
         }
@@ -322,7 +328,7 @@ impl World {
         let record = self.record.clone();
         let view = record.as_ref().map(|record| record.view(now_ms));
         let runs = view.is_some_and(|view| view.state == State::Dispatched);
-        let is_own = self.made_by == nonce;
+        let is_own = self.nonces.last().is_some_and(|newest| newest == nonce);
         let (asked_ms, made) = match self.bug {
             Some(Bug::EarlyTakeover) => (now_ms + LEASE_MS, maker(nonce)),
             Some(Bug::MakerIgnored) => (now_ms, maker(&format!("{nonce} {}", self.granted.len()))),
@@ -339,12 +345,21 @@ impl World {
                 stores_result: false,
             });
         }
+        let record = match self.bug {
+            Some(Bug::CallsForgotten) => record.map(forgetful),
+            _ => record,
+        };
         let terms = terms(LEASE_MS, WINDOW_MS);
         let decided = claim::claim(record, asked_ms, made, &terms, UNDATED);
         if decided.answer == Answer::Busy && runs && is_own {
             return Err(Oracle::NotLockedOut);
         }
         if let Some(record) = decided.record.as_ref().filter(|_| decided.changed) {
+            let owner = owners().owner(record);
+            if is_own && self.granted.last() == Some(&owner) {
+                self.holder = Some((owner, now_ms + LEASE_MS));
+                return Ok(decided);
+            }
             let fence = match self.bug {
                 Some(Bug::FenceStands) => BEGINNING_MS,
                 _ => fence(record),
@@ -357,10 +372,12 @@ impl World {
                 return Err(Oracle::FenceRises);
             }
             self.last_fence = fence;
-            let owner = owners().owner(record);
             self.holder = Some((owner.clone(), now_ms + LEASE_MS));
+            if self.nonces.iter().any(|had| had == nonce) {
+                return Err(Oracle::OnceACall);
+            }
             self.granted.push(owner);
-            self.made_by = nonce.to_owned();
+            self.nonces.push(nonce.to_owned());
         }
         Ok(decided)
     }
@@ -394,16 +411,27 @@ impl World {
             }
             _ => claim::complete(record, now_ms, is_owner),
         };
-        if decided.changed {
-            if self.granted.last().is_some_and(|newest| newest != owner) {
-                return Err(Oracle::FencedOff);
-            }
+        if decided.changed
+            && !self.is_old(&Says::Complete {
+                owner: owner.to_owned(),
+            })
+        {
             self.completions += 1;
             if self.completions > 1 {
                 return Err(Oracle::DoneOnce);
             }
         }
         Ok(decided)
+    }
+
+    /// Whether this is said by somebody from whom the claim was taken over.
+    fn is_old(&self, says: &Says) -> bool {
+        match says {
+            Says::Claim { .. } => false,
+            Says::Complete { owner } | Says::Heartbeat { owner } | Says::Release { owner } => {
+                self.granted.last().is_some_and(|newest| newest != owner)
+            }
+        }
     }
 
     fn is_owner(&self, owner: &str) -> bool {
@@ -429,6 +457,13 @@ impl World {
             false => Err(Oracle::NeverLost),
         }
     }
+}
+
+/// The planted bug: who has given it up is not written down.
+fn forgetful(record: Operation) -> Operation {
+    let mut told = serde_json::to_value(&record).expect("a record can be written");
+    told["refused"] = serde_json::json!([]);
+    serde_json::from_value(told).expect("a record can be read")
 }
 
 fn owners() -> Owners<'static> {
