@@ -136,9 +136,18 @@ test("k2 an expired token that was never used is closed for good, and says that 
     const { status, says, body } = await send(token);
     assert.equal(status, 410);
     assert.deepEqual([says, body.executed, body.safe_new_key], ["cancelled", false, true]);
-    assert.equal(body.code, time === 0 ? "token_expired" : "operation_cancelled");
+    assert.equal(body.code, "token_expired");
   }
   assert.deepEqual((await look(token)).body.state, "cancelled");
+  assert.equal(origin.seen.length, 0);
+});
+
+test("k2 an expired token is answered as such again when the answer was lost, and not once somebody has cancelled it", async () => {
+  const token = await made({ agoMs: 301_000 });
+  for (const _ of [1, 2, 3]) assert.equal((await send(token)).body.code, "token_expired");
+  assert.deepEqual((await cancel(token)).body.state, "cancelled");
+  const late = await send(token);
+  assert.deepEqual([late.status, late.body.code, late.says], [410, "operation_cancelled", "cancelled"]);
   assert.equal(origin.seen.length, 0);
 });
 

@@ -117,8 +117,8 @@ impl World {
             }
             // More attempts have no more to show.
             Verb::Send if self.attempts() == MOST_ATTEMPTS => None,
-            Verb::Send => next.with_token(route, Self::send),
-            Verb::Cancel => next.with_token(route, Self::cancel),
+            Verb::Send => next.with_token(route, Some(fingerprint()), Self::send),
+            Verb::Cancel => next.with_token(route, None, Self::cancel),
             Verb::Answer(outcome) => {
                 let attempt = next.open.pop_last()?;
                 next.effects += u32::from(outcome == Outcome::Executed);
@@ -133,12 +133,19 @@ impl World {
     }
 
     /// As a shard: the record is read, the token judged, and then the verb decides, in one turn.
-    fn with_token(mut self, route: &Terms, verb: fn(&mut Self, &Terms)) -> Option<Self> {
+    fn with_token(
+        mut self,
+        route: &Terms,
+        asked_for: Option<Fingerprint>,
+        verb: fn(&mut Self, &Terms),
+    ) -> Option<Self> {
         let now_ms = self.now_ms();
         let terms = route.clone().of_token(now_ms, &LIFETIME);
-        match Operation::judge_token(self.record.as_ref(), now_ms, &LIFETIME, &terms, None) {
+        let record = self.record.as_ref();
+        match Operation::judge_token(record, now_ms, &LIFETIME, &terms, None, asked_for) {
             Judged::Good => verb(&mut self, &terms),
             Judged::Forgotten => {}
+            Judged::StillUnused => self.hear(),
             Judged::Unused(record) => {
                 self.record = Some(*record);
                 self.hear();

@@ -41,7 +41,7 @@ test("k2 what is refused for its token costs no row, and an expired one costs on
   expect((await send(forgotten, {}, PATH)).body.code).toBe("token_expired");
   expect(store.rowsWritten).toBe(0);
   expect((await send(expired, {}, PATH)).body).toMatchObject({ code: "token_expired", executed: false, safe_new_key: true });
-  expect((await send(expired, {}, PATH)).body).toMatchObject({ code: "operation_cancelled", safe_new_key: true });
+  expect((await send(expired, {}, PATH)).body).toMatchObject({ code: "token_expired", safe_new_key: true });
   expect(store.rowsWritten).toBe(1);
   expect([await effects(expired), await effects(forgotten)]).toEqual([0, 0]);
 });
@@ -57,7 +57,7 @@ test("k2 what a token has begun outlives its expiry and its object, and what has
   // Without the record it would be refused by now, and with it, it goes on.
   await until(() => look(token, QUERY), ({ state }) => state === "executed");
   expect(await send(token, { hold: true }, PATH)).toMatchObject({ status: 201, says: "replayed", body: `the answer for ${token}` });
-  expect((await send(unused, {}, PATH)).body).toMatchObject({ code: "operation_cancelled", safe_new_key: true });
+  expect((await send(unused, {}, PATH)).body).toMatchObject({ code: "token_expired", safe_new_key: true });
   expect([await effects(token), await effects(unused)]).toEqual([1, 0]);
 });
 

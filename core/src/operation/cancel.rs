@@ -30,7 +30,12 @@ impl Operation {
         if record.is_foreign(principal) {
             return Err(Turn::PrincipalMismatch);
         }
-        let cancellation = if record.state.is_closed() {
+        let cancellation = if record.is_unused_token() {
+            // From now on it is dead because somebody wanted it so.
+            record.fingerprint = None;
+            record.touch(now_ms);
+            Cancellation::Cancelled
+        } else if record.state.is_closed() {
             Cancellation::Decided
         } else if record.may_resend(now_ms) {
             Cancellation::Ask(record.inquiry(now_ms))

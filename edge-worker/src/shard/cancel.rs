@@ -11,7 +11,7 @@ use worker::{Date, Response, ResponseBuilder, Result};
 
 use super::Inner;
 use super::row::Found;
-use super::token::Expired;
+use super::token::{Expired, Presented};
 use crate::answer::{self, Answer, Mark};
 use crate::errand;
 use crate::log;
@@ -30,8 +30,7 @@ impl Inner {
             Ok(found) => found,
             Err(problem) => return answer::turn_away(&problem, &cancel.operation),
         };
-        let terms = cancel.terms_at(now_ms);
-        let presented = cancel.presented(&terms);
+        let presented = Presented::of_cancel(cancel, now_ms);
         match self.expired(now_ms, &presented, &found)? {
             Some(Expired::Unused(_)) => return self.cancelled(cancel),
             Some(expired) => return expired.answer(now_ms, &presented),
@@ -39,7 +38,7 @@ impl Inner {
         }
         let Found { row, record, .. } = found;
         let (kind, principal) = (cancel.kind, cancel.principal);
-        let cancelled = Operation::cancel(record, now_ms, kind, &terms, principal);
+        let cancelled = Operation::cancel(record, now_ms, kind, &presented.terms, principal);
         let (record, cancellation) = match cancelled {
             Ok(cancelled) => cancelled,
             Err(turn) => return answer::turn_away(&Problem::new(turn.into()), &cancel.operation),

@@ -13,6 +13,7 @@ use super::Inner;
 use super::dispatch::Attempt;
 use super::request::Sendable;
 use super::row::{Found, Row};
+use super::token::Presented;
 use crate::answer::{self, Answer, DISPATCHED, Mark, REPLAYED, WAITED};
 use crate::body;
 use crate::errand::{self, Body};
@@ -60,8 +61,7 @@ impl Inner {
             Ok(found) => found,
             Err(problem) => return Ok(answer::turn_away(&problem, &claim.operation)?.into()),
         };
-        let terms = claim.terms_at(now_ms);
-        let presented = claim.presented(&terms);
+        let presented = Presented::of_claim(claim, now_ms);
         if let Some(expired) = self.expired(now_ms, &presented, &found)? {
             return Ok(expired.answer(now_ms, &presented)?.into());
         }
@@ -73,7 +73,7 @@ impl Inner {
             found.record,
             now_ms,
             claim.kind,
-            &terms,
+            &presented.terms,
             claim.principal,
             claim.fingerprint,
         );

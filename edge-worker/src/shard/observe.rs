@@ -11,6 +11,7 @@ use worker::{Date, Error, Result};
 
 use super::Inner;
 use super::row::Found;
+use super::token::Presented;
 use crate::answer::{Answer, DISPATCHED, REPLAYED, WAITED};
 use crate::message::{Claim, Completion, Observed, Reply};
 
@@ -22,8 +23,8 @@ impl Inner {
             Ok(found) => found,
             Err(problem) => return self.would(now_ms, problem.code.as_str(), None, None),
         };
-        let terms = claim.terms_at(now_ms);
-        if claim.presented(&terms).judged(now_ms, &found) != Judged::Good {
+        let presented = Presented::of_claim(claim, now_ms);
+        if presented.judged(now_ms, &found) != Judged::Good {
             return self.would(now_ms, Code::TokenExpired.as_str(), None, None);
         }
         let Found { row, record, .. } = found;
@@ -31,7 +32,7 @@ impl Inner {
             record,
             now_ms,
             claim.kind,
-            &terms,
+            &presented.terms,
             claim.principal,
             claim.fingerprint,
         );

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{Judged, Operation, Terms, View};
 use oncegate_core::principal::Principal;
@@ -18,10 +19,13 @@ use crate::message::{Cancel, Claim};
 
 /// What comes with a key, of which its token is judged.
 pub(super) struct Presented<'a> {
-    pub(super) operation: &'a str,
-    pub(super) token: Option<&'a Lifetime>,
-    pub(super) terms: &'a Terms,
-    pub(super) principal: Option<Principal>,
+    operation: &'a str,
+    token: Option<&'a Lifetime>,
+    /// Those of an operation that begins with it.
+    pub(super) terms: Cow<'a, Terms>,
+    principal: Option<Principal>,
+    /// Nothing, for a cancellation.
+    asked_for: Option<Fingerprint>,
 }
 
 /// A token that begins nothing any more.
@@ -41,9 +45,11 @@ impl Inner {
         presented: &Presented<'_>,
         found: &Found,
     ) -> Result<Option<Expired>> {
+        let known = found.record.as_ref().map(|record| record.view(now_ms));
         Ok(match presented.judged(now_ms, found) {
             Judged::Good => None,
             Judged::Forgotten => Some(Expired::Forgotten),
+            Judged::StillUnused => known.map(Expired::Unused),
             Judged::Unused(record) => {
                 let view = record.view(now_ms);
                 self.keep(now_ms, found.row, *record, Written::NOTHING)?;
@@ -53,13 +59,41 @@ impl Inner {
     }
 }
 
-impl Presented<'_> {
+impl<'a> Presented<'a> {
+    pub(super) fn of_claim(claim: &'a Claim, now_ms: u64) -> Self {
+        Self {
+            operation: &claim.operation,
+            token: claim.token.as_ref(),
+            terms: terms_at(&claim.terms, now_ms, claim.token.as_ref()),
+            principal: claim.principal,
+            asked_for: Some(claim.fingerprint),
+        }
+    }
+
+    /// As a claim: a key can be closed before anything was sent under it.
+    pub(super) fn of_cancel(cancel: &'a Cancel, now_ms: u64) -> Self {
+        Self {
+            operation: &cancel.operation,
+            token: cancel.token.as_ref(),
+            terms: terms_at(&cancel.terms, now_ms, cancel.token.as_ref()),
+            principal: cancel.principal,
+            asked_for: None,
+        }
+    }
+
     pub(super) fn judged(&self, now_ms: u64, found: &Found) -> Judged {
         let Some(lifetime) = self.token else {
             return Judged::Good;
         };
-        let record = found.record.as_ref();
-        Operation::judge_token(record, now_ms, lifetime, self.terms, self.principal)
+        let (record, terms) = (found.record.as_ref(), &self.terms);
+        Operation::judge_token(
+            record,
+            now_ms,
+            lifetime,
+            terms,
+            self.principal,
+            self.asked_for,
+        )
     }
 }
 
@@ -71,43 +105,11 @@ impl Expired {
         presented: &Presented<'_>,
     ) -> Result<worker::Response> {
         match self {
-            Self::Unused(view) => Mark::new(presented.operation, KeyKind::Token, presented.terms)
+            Self::Unused(view) => Mark::new(presented.operation, KeyKind::Token, &presented.terms)
                 .problem(now_ms, Code::TokenExpired, view),
             Self::Forgotten => {
                 answer::turn_away(&Problem::new(Code::TokenExpired), presented.operation)
             }
-        }
-    }
-}
-
-impl Claim {
-    /// The terms of an operation that begins with it.
-    pub(super) fn terms_at(&self, now_ms: u64) -> Cow<'_, Terms> {
-        terms_at(&self.terms, now_ms, self.token.as_ref())
-    }
-
-    pub(super) fn presented<'a>(&'a self, terms: &'a Terms) -> Presented<'a> {
-        Presented {
-            operation: &self.operation,
-            token: self.token.as_ref(),
-            terms,
-            principal: self.principal,
-        }
-    }
-}
-
-impl Cancel {
-    /// As of a claim: a key can be closed before anything was sent under it.
-    pub(super) fn terms_at(&self, now_ms: u64) -> Cow<'_, Terms> {
-        terms_at(&self.terms, now_ms, self.token.as_ref())
-    }
-
-    pub(super) fn presented<'a>(&'a self, terms: &'a Terms) -> Presented<'a> {
-        Presented {
-            operation: &self.operation,
-            token: self.token.as_ref(),
-            terms,
-            principal: self.principal,
         }
     }
 }

@@ -16,7 +16,15 @@ const LIFETIME: Lifetime = Lifetime {
 };
 
 fn judge(record: Option<&Operation>, now_ms: u64) -> Judged {
-    Operation::judge_token(record, now_ms, &LIFETIME, &terms(Origin::None), None)
+    let asked_for = Some(fingerprint(CARD_A));
+    Operation::judge_token(
+        record,
+        now_ms,
+        &LIFETIME,
+        &terms(Origin::None),
+        None,
+        asked_for,
+    )
 }
 
 fn claimed(now_ms: u64) -> Operation {
@@ -66,6 +74,35 @@ fn k2_an_expired_token_that_was_never_used_is_closed_for_good() {
         );
         assert_eq!(late.1, Admission::Turn(Turn::Cancelled));
     }
+}
+
+#[test]
+fn k2_whoever_sends_an_unused_token_again_hears_that_it_has_expired_until_it_is_cancelled() {
+    let late_ms = ISSUED_MS + 300_000;
+    let Judged::Unused(closed) = judge(None, late_ms) else {
+        panic!("it was never used")
+    };
+    assert_eq!(judge(Some(&closed), late_ms + 1), Judged::StillUnused);
+    let terms = terms(Origin::None);
+    let of_cancellation = |record: Option<&Operation>| {
+        Operation::judge_token(record, late_ms, &LIFETIME, &terms, None, None)
+    };
+    assert_eq!(of_cancellation(Some(&closed)), Judged::Good);
+    let cancel = |record: Operation| {
+        Operation::cancel(Some(record), late_ms, KeyKind::Token, &terms, None).unwrap()
+    };
+    let (cancelled, cancellation) = cancel(*closed);
+    assert_eq!(cancellation, Cancellation::Cancelled);
+    // Who is about to go on with another token hears of it.
+    assert_eq!(judge(Some(&cancelled), late_ms), Judged::Good);
+    assert_eq!(cancel(cancelled).1, Cancellation::Decided);
+    let Judged::Unused(cancelled) = of_cancellation(None) else {
+        panic!("it was never used")
+    };
+    assert_eq!(judge(Some(&cancelled), late_ms), Judged::Good);
+    // One that was used is told of as ever.
+    let used = claimed(ISSUED_MS);
+    assert_eq!(judge(Some(&used), late_ms), Judged::Good);
 }
 
 #[test]
