@@ -23,6 +23,7 @@
 //! | `claims` | a message and those who want to work on it, seen whole |
 //! | `locks` | programs that take one lock in turn |
 //! | `tabs` | two tabs of one browser, seen whole |
+//! | `webhooks` | a service that sends events, and a shop that does what they say |
 //!
 //! [`verbs`] needs no world: it is what can happen to one record.
 
@@ -44,6 +45,7 @@ mod simulation;
 mod story;
 pub mod tabs;
 pub mod verbs;
+pub mod webhooks;
 mod witness;
 mod world;
 
