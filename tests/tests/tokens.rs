@@ -1,6 +1,10 @@
 //! One token, seen whole: whatever is sent, cancelled, answered, purged and waited for, in any order, a
 //! token is executed at most once, and nobody is told that another one is safe while it was or can be
 //! (rule K2).
+//!
+//! Why a world of its own is enough: what a token adds is judged where its key has no record, or one that
+//! says that it was never used. From its first attempt on, it is decided as a client's key is, which is
+//! held here for every state and verb; and what becomes of clients' keys `--test exhaustive` sees whole.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -216,8 +220,16 @@ impl World {
     }
 }
 
+/// The record that a client's key would have.
+fn of_client(record: &Operation) -> Operation {
+    let mut told = serde_json::to_value(Stored::from(record.clone())).expect("it can be written");
+    told["kind"] = "client".into();
+    let read: Stored = serde_json::from_value(told).expect("it can be read");
+    read.into_record()
+}
+
 /// Visits every state that can be reached.
-fn explore(route: &Terms, holds: impl Fn(&World, Verb)) -> usize {
+fn explore(route: &Terms, mut holds: impl FnMut(&World, Verb)) -> usize {
     let mut seen = BTreeSet::new();
     let mut queue = VecDeque::from([World::default()]);
     while let Some(world) = queue.pop_front() {
@@ -248,4 +260,44 @@ fn k2_a_token_is_executed_once_and_called_safe_only_if_it_never_was_and_never_wi
         });
         assert!(states > 100, "{states}");
     }
+}
+
+#[test]
+fn k2_from_its_first_attempt_on_a_token_is_decided_as_a_clients_key_is() {
+    let route = terms(KEY_TTL_MS);
+    let mut compared = 0;
+    explore(&route, |world, _| {
+        let now_ms = world.now_ms();
+        let tried = world
+            .record
+            .as_ref()
+            .filter(|record| record.view(now_ms).attempts > 0 && !record.is_expired(now_ms));
+        let Some(token) = tried else {
+            return;
+        };
+        let client = of_client(token);
+        let judged = Operation::judge_token(
+            Some(token),
+            now_ms,
+            &LIFETIME,
+            &route,
+            None,
+            Some(fingerprint()),
+        );
+        assert_eq!(judged, Judged::Good);
+        assert_eq!(token.view(now_ms), client.view(now_ms));
+        let arrive = |record: &Operation| {
+            let record = Some(record.clone());
+            Operation::arrive(record, now_ms, KeyKind::Token, &route, None, fingerprint())
+        };
+        let ((left, first), (right, second)) = (arrive(token), arrive(&client));
+        assert_eq!((of_client(&left), first), (right, second));
+        let cancel = |record: &Operation| {
+            Operation::cancel(Some(record.clone()), now_ms, KeyKind::Token, &route, None)
+        };
+        let (left, right) = (cancel(token).unwrap(), cancel(&client).unwrap());
+        assert_eq!((of_client(&left.0), left.1), right);
+        compared += 1;
+    });
+    assert!(compared > 100, "{compared}");
 }
