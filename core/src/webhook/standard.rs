@@ -44,6 +44,13 @@ pub(super) fn verify<'k>(
             "has more than 8 signatures",
         ));
     }
+    // Two lines of one name, as runtimes join them: two readers may take two of them.
+    if signatures.iter().any(|item| item.matches(',').count() > 1) {
+        return Err(Unbelieved::Header(
+            String::from(SIGNATURE),
+            "is there twice",
+        ));
+    }
     let of = |version: &str| -> Vec<Vec<u8>> {
         let values = signatures.iter().filter_map(|item| item.split_once(','));
         let values = values.filter(|(known, _)| *known == version);

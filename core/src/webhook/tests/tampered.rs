@@ -151,6 +151,11 @@ fn a_standard_webhook_is_of_this_id_time_and_body() {
             .to_string(),
         "the header field 'webhook-id' has a dot in it"
     );
+    let twice = format!("{signature}, {signature}");
+    assert_eq!(
+        verify("msg", NOW_S, &twice, "{}").unwrap_err().to_string(),
+        "the header field 'webhook-signature' is there twice"
+    );
     let many = [signature.as_str(); 9].join(" ");
     assert!(verify("msg", NOW_S, &many, "{}").is_err());
 }
