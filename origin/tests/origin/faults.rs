@@ -6,13 +6,20 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::books::Books;
-use crate::client::{Call, SECRETS, exchange, request};
+use crate::client::{Call, SECRETS, exchange, parse, request};
 use crate::shop::Shop;
 
 #[tokio::test]
 async fn without_the_flag_there_are_no_switches() {
     let shop = Shop::open().await;
-    for (method, path) in [("PUT", "/faults"), ("GET", "/faults"), ("DELETE", "/shop")] {
+    for (method, path) in [
+        ("PUT", "/faults"),
+        ("GET", "/faults"),
+        ("PUT", "/faults/messages"),
+        ("DELETE", "/shop"),
+        ("POST", "/lab/locks"),
+        ("GET", "/lab/notices/r"),
+    ] {
         assert_eq!(
             shop.plain(method, path, "[\"fail\"]").await.status,
             404,
@@ -20,6 +27,48 @@ async fn without_the_flag_there_are_no_switches() {
         );
     }
     assert_eq!(shop.send(&Call::order("k")).await.status, 201);
+}
+
+#[tokio::test]
+async fn messages_have_switches_of_their_own() {
+    let shop = Shop::with_faults("[]").await;
+    let set = shop.plain("PUT", "/faults/messages", r#"["unavailable"]"#);
+    assert_eq!(set.await.status, 204);
+    assert_eq!(shop.plain("POST", "/orders", "").await.status, 401);
+    assert_eq!(shop.plain("POST", "/messages", "").await.status, 503);
+    assert_eq!(shop.plain("POST", "/messages", "").await.status, 401);
+}
+
+#[tokio::test]
+async fn a_back_room_that_does_not_know_its_gate_says_what_it_was_not_given() {
+    let shop = Shop::with_faults("[]").await;
+    let json = [("content-type", "application/json".to_owned())];
+    for (path, wanted, flag) in [
+        (
+            "/lab/locks",
+            r#"{"run":"r","guard":"lock"}"#,
+            "--locks-secret",
+        ),
+        (
+            "/lab/claims",
+            r#"{"run":"r","how":"claimed"}"#,
+            "--claims-secret",
+        ),
+        (
+            "/lab/cron",
+            r#"{"slot":"s","name":"n"}"#,
+            "--gate-admin-secret",
+        ),
+    ] {
+        let bytes = request("POST", path, &json, wanted.as_bytes());
+        let answer = parse(&exchange(shop.address, &bytes).await);
+        assert_eq!(
+            (answer.status, answer.code()),
+            (503, "gate_not_known".into())
+        );
+        let said = String::from_utf8(answer.body).unwrap();
+        assert!(said.contains(flag), "{said}");
+    }
 }
 
 #[tokio::test]
