@@ -4,6 +4,9 @@
  * Invariant: what is sent from here is sent once and never again; whoever wants to send safely uses the SDK.
  */
 
+/** The back room's word for a shop that was not told where its gate is. */
+const NOT_THERE = "gate_not_known";
+
 /** Sends a request under a key, as anybody could: `{ status, says, text, body }`. */
 export async function send(url, { key, headers = {}, body }) {
   const answer = await fetch(url, { method: "POST", headers: { ...(key && { "Idempotency-Key": key }), ...headers }, body });
@@ -14,8 +17,30 @@ export async function send(url, { key, headers = {}, body }) {
 /** Asks the back room, which only a shop that was started with `--faults` has. */
 export async function backRoom(path, wanted) {
   const answer = await fetch(`/lab/${path}`, wanted && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(wanted) });
-  if (!answer.ok) throw new Error(`/lab/${path}: ${answer.status}`);
+  if (!answer.ok) throw Object.assign(new Error(`/lab/${path}: ${answer.status}`), { code: json(await answer.text())?.code });
   return answer.json();
+}
+
+/** A step that needs more than the back room, such as a way from the shop to the gate: says so where there is none. */
+export function needs(step) {
+  return async (tell) => {
+    try {
+      return await step(tell);
+    } catch (error) {
+      if (error.code !== NOT_THERE) throw error;
+      return { holds: false, say: "closed" };
+    }
+  };
+}
+
+/** What `needs` takes for an answer. */
+export function notThere(what) {
+  return Object.assign(new Error(what), { code: NOT_THERE });
+}
+
+/** A name for what one press of a button does. */
+export function newRun() {
+  return crypto.randomUUID().slice(0, 13);
 }
 
 /** How often each of these was said, such as `success ×5`. */

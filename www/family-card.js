@@ -4,7 +4,8 @@
  * A scenario is
  *   { name, guide, stage?, start?, steps: { <step>: async (tell) => { holds, say, values? } } }
  * `tell(rows)` shows what has been found so far, each row `[source, what, value]` with the source "page" (counted here),
- * "gate" or "shop" (read from there). `holds` says whether what was read is as it should be; `say` names the words for it.
+ * "program" (the shop's program, about itself), "gate" or "shop" (read from there); a value with words is a function. `holds` says
+ * whether what was read is as it should be; `say` names the words for it.
  * `guide` is the page of docs/ that says more. `stage` is an element that stands above the buttons; what happens there may be
  * a step as well, without a button: `start(run)` is called once, and `run(step)` runs one.
  *
@@ -16,7 +17,7 @@
 import { el, isUnavailable, setUnavailable } from "./dom.js";
 import { language, t } from "./i18n.js";
 
-const SOURCES = ["page", "gate", "shop"];
+const SOURCES = ["page", "program", "gate", "shop"];
 
 export function createCard(scenario) {
   const { name, steps } = scenario;
@@ -108,7 +109,8 @@ function boardOf(name, rows) {
     el("dl", {}, ...of(source).map((row) => fact(name, row)))));
 }
 
-function fact(name, [, what, value]) {
+function fact(name, [, what, found]) {
+  const value = typeof found === "function" ? found() : found;
   return el("div", { "data-what": what }, el("dt", {}, t(`${name}_row_${what}`)), el("dd", {}, value === null || value === undefined ? t("unread") : String(value)));
 }
 

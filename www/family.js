@@ -7,18 +7,26 @@
 
 import { byId, el } from "./dom.js";
 import { createCard } from "./family-card.js";
+import { claims } from "./family-claims.js";
+import { cron } from "./family-cron.js";
 import { form } from "./family-form.js";
+import { locks } from "./family-locks.js";
+import { queues } from "./family-queues.js";
 import { tokens } from "./family-tokens.js";
 import { webhooks } from "./family-webhooks.js";
 import { frame } from "./family-words.js";
+import { claimsWords } from "./family-words-claims.js";
+import { cronWords } from "./family-words-cron.js";
 import { formWords } from "./family-words-form.js";
+import { locksWords } from "./family-words-locks.js";
+import { queuesWords } from "./family-words-queues.js";
 import { tokensWords } from "./family-words-tokens.js";
 import { webhooksWords } from "./family-words-webhooks.js";
 import { addWords, applyLanguage, language, onLanguage, setLanguage, t } from "./i18n.js";
 
 /** In the order of the page. Every one has its words in the line below. */
-const SCENARIOS = [tokens, form, webhooks];
-const WORDS = [frame, tokensWords, formWords, webhooksWords];
+const SCENARIOS = [tokens, form, webhooks, locks, claims, queues, cron];
+const WORDS = [frame, tokensWords, formWords, webhooksWords, locksWords, claimsWords, queuesWords, cronWords];
 
 function changeLanguage(cards) {
   for (const name of ["en", "zh"]) byId(`lang-${name}`).setAttribute("aria-pressed", String(language() === name));
