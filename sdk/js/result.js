@@ -22,7 +22,8 @@ function done({ replayed, changed, key, operation }) {
   return { replayed, changed, receipt: { key, operation: operation ?? null, replayed, at: Date.now() } };
 }
 
-function isAnswer({ outcome, answered, response, problem }) {
+/** What a look-up or a cancellation has said comes without the operation's answer; an earlier send's is another one. */
+function isAnswer({ outcome, answered, asked, response, problem }) {
   if (!response) return false;
-  return outcome !== "done" || (answered && !ABOUT.includes(problem?.code));
+  return outcome !== "done" || (answered && !asked && !ABOUT.includes(problem?.code));
 }

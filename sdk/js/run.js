@@ -178,6 +178,7 @@ export class Run {
     const { problem, http, operation } = said;
     const foreign = this.#met.key === step.key && this.#met.operation !== operation;
     this.#last.error = undefined;
+    this.#last.asked = true;
     this.#last.state = foreign || this.#isUnnamed(said) ? undefined : problem?.state;
     if (this.#job.wish !== "submit" && problem?.code) this.#last.problem = problem;
     this.#emit("answer", step, { to: step.act, status: http, state: this.#last.state });

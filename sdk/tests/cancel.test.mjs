@@ -136,3 +136,12 @@ test("the headers that let the order pass go along with the cancellation", async
   await client.submit({ ...OTHER, headers: { authorization: "Bearer x" } });
   assert.equal(seen, "Bearer x");
 });
+
+test("t4 what a gate says instead of cancelling is done, and an earlier answer is not passed off as the operation's", async () => {
+  const failed = gate("not_executed", { status: 503, body: "later", headers: about("op_1") });
+  const sent = network(failed, closed("executed", false));
+  const { client } = await page(memoryStorage(), { maxAttempts: 1 });
+  const result = await client.submit(ORDER);
+  assert.deepEqual(urls(sent), ["cancel"]);
+  assert.deepEqual([result.outcome, result.replayed, result.response], ["done", true, null]);
+});
