@@ -6,7 +6,7 @@
  * `tell(rows)` shows what has been found so far, each row `[source, what, value]` with the source "page" (counted here),
  * "program" (the shop's program, about itself), "gate" or "shop" (read from there); a value with words is a function. `holds` says
  * whether what was read is as it should be; `say` names the words for it.
- * `guide` is the page of docs/ that says more. `stage` is an element that stands above the buttons; what happens there may be
+ * `guide` is the page that says more, in each language. `stage` is an element that stands above the buttons; what happens there may be
  * a step as well, without a button: `start(run)` is called once, and `run(step)` runs one.
  *
  * Its words: <name>_title, _without, _do_<step>, _hint_<step>, _row_<what>, and one for each `say`.
@@ -79,7 +79,7 @@ function makeParts({ name, stage, guide }) {
   function render() {
     texts.title.textContent = t(`${name}_title`);
     texts.without.replaceChildren(el("strong", {}, t("without")), " ", t(`${name}_without`));
-    texts.guide.textContent = t("guide", { page: `docs/${language() === "zh" ? "zh/" : ""}${guide}` });
+    texts.guide.textContent = t("guide", { page: guide[language()] });
   }
 
   return { root, actions, board, verdict, render };

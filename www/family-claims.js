@@ -8,7 +8,7 @@ import { backRoom, needs, newRun, tallied } from "./family-ask.js";
 
 const COPIES = 5;
 
-export const claims = { name: "claims", guide: "claims.md", steps: { unclaimed: delivered("unclaimed"), claimed: delivered("claimed"), before: delivered("dies_before"), after: delivered("dies_after") } };
+export const claims = { name: "claims", guide: { en: "docs/claims.md", zh: "docs/zh/claims.md" }, steps: { unclaimed: delivered("unclaimed"), claimed: delivered("claimed"), before: delivered("dies_before"), after: delivered("dies_after") } };
 
 function delivered(how) {
   return needs(async (tell) => {

@@ -14,7 +14,7 @@ const DAYS = 5;
 /** The trigger of the job, as the gate knows it. */
 const TRIGGER = "* * * * *";
 
-export const cron = { name: "cron", guide: "cron.md", steps: { five: needs(five), named: needs(named) } };
+export const cron = { name: "cron", guide: { en: "docs/cron.md", zh: "docs/zh/cron.md" }, steps: { five: needs(five), named: needs(named) } };
 
 /** One slot, five firings. */
 async function five(tell) {

@@ -11,7 +11,7 @@ import { operation, orders } from "./witness.js";
 const PRESSES = 5;
 const TARGET = "/lab/orders";
 
-export const form = { name: "form", guide: "sdk/guide.md", stage: byId("plain-form"), steps: { five }, start };
+export const form = { name: "form", guide: { en: "docs/sdk/guide.md", zh: "docs/sdk/guide.zh-CN.md" }, stage: byId("plain-form"), steps: { five }, start };
 
 let presses = 0;
 

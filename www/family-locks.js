@@ -8,7 +8,7 @@
 import { backRoom, needs, newRun } from "./family-ask.js";
 import { t } from "./i18n.js";
 
-export const locks = { name: "locks", guide: "locks.md", steps: { nothing: under("nothing"), lock: under("lock"), short: under("short_lock"), fence: under("short_lock_with_fence") } };
+export const locks = { name: "locks", guide: { en: "docs/locks.md", zh: "docs/zh/locks.md" }, steps: { nothing: under("nothing"), lock: under("lock"), short: under("short_lock"), fence: under("short_lock_with_fence") } };
 
 function under(guard) {
   return needs(async (tell) => {

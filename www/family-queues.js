@@ -12,7 +12,7 @@ const LOOK_MS = 300;
 const PATIENCE_MS = 30_000;
 const json = { "Content-Type": "application/json" };
 
-export const queues = { name: "queues", guide: "queues.md", steps: { five: needs(five), lost: needs(lost) } };
+export const queues = { name: "queues", guide: { en: "docs/queues.md", zh: "docs/zh/queues.md" }, steps: { five: needs(five), lost: needs(lost) } };
 
 /** Five senders that know nothing of each other, and one fact. */
 async function five(tell) {

@@ -14,7 +14,7 @@ const COPIES = 20;
 const TARGET = "/lab/orders";
 const PATIENCE_MS = 10_000;
 
-export const tokens = { name: "tokens", guide: "tokens.md", steps: { many, changed, forged } };
+export const tokens = { name: "tokens", guide: { en: "docs/tokens.md", zh: "docs/zh/tokens.md" }, steps: { many, changed, forged } };
 
 /** As if a browser's profile had been copied, token and all. */
 async function many(tell) {

@@ -10,7 +10,7 @@ import { operation, read } from "./witness.js";
 
 const TIMES = 5;
 
-export const webhooks = { name: "webhooks", guide: "webhooks.md", steps: { five, two, tampered } };
+export const webhooks = { name: "webhooks", guide: { en: "docs/webhooks.md", zh: "docs/zh/webhooks.md" }, steps: { five, two, tampered } };
 
 /** Five deliveries of one event at once, as an impatient provider sends them. */
 async function five(tell) {

@@ -2,6 +2,7 @@
 // database holds what should have come of it. The page's own verdict is asked last.
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 
 import { clickPay, ending, newCustomer, openShop, startBrowser } from "../support/browser.mjs";
@@ -103,4 +104,16 @@ test("the shop beside the family: it pays, and shows what the gate has on record
   await ending(page, "done");
   assert.equal(await page.getByTestId("attempts").textContent(), "1");
   assert.deepEqual(stack.rows(), { orders: 1, payments: 1 });
+});
+
+test("each card names a page that exists, in both languages", async () => {
+  for (const language of ["en", "zh"]) {
+    await page.getByTestId(`lang-${language}`).click();
+    const guides = await page.locator(".guide").allTextContents();
+    assert.equal(guides.length, 7);
+    for (const guide of guides) {
+      const [named] = guide.match(/docs\S+\.md/);
+      assert.ok(existsSync(new URL(`../../${named}`, import.meta.url)), named);
+    }
+  }
 });
