@@ -10,10 +10,9 @@ use worker::Result;
 
 use crate::arrived::path_and_query;
 use crate::config::Config;
-use crate::fields::Fields;
 use crate::message::{self, Cancel, Claim, Dispatch, Errand};
 use crate::shard::Sendable;
-use crate::wire::{Call, Incoming};
+use crate::wire::{Call, Told};
 
 /// Below the gate's own prefix, so that it reaches the Worker whatever the assets are.
 const COURIER_URL: &str = "https://courier/.oncegate/courier";
@@ -21,6 +20,9 @@ const COURIER_URL: &str = "https://courier/.oncegate/courier";
 /// Where a ledger origin is asked to cancel, and what became of a key (rule L6).
 const LEDGER_CANCEL: &str = "/.oncegate/ledger/cancel";
 const LEDGER_PROBE: &str = "/.oncegate/ledger/probe";
+
+/// No header fields of a client's, as an enclosure.
+const NOTHING: &str = "[]";
 
 /// The body of a request on its way to a courier.
 pub(crate) enum Body {
@@ -32,7 +34,7 @@ pub(crate) enum Body {
 
 /// The request for the origin, on its way to a courier.
 pub(crate) fn attempt(
-    incoming: &Incoming,
+    told: &Told,
     body: Body,
     claim: &Claim,
     attempt: u32,
@@ -47,15 +49,14 @@ pub(crate) fn attempt(
         fingerprint: claim.fingerprint,
         attempt,
         terms: terms.clone(),
-        path_and_query: path_and_query(&incoming.url).to_owned(),
+        path_and_query: path_and_query(&told.url).to_owned(),
     };
-    let mut fields = incoming.fields.clone();
-    message::attach_stamped(&mut fields, &dispatch, config)?;
+    let header = message::to_courier(&dispatch, &told.enclosed, config)?;
     let body = match body {
-        Body::Unread => incoming.request.body().map(Into::into),
+        Body::Unread => told.request.body().map(Into::into),
         Body::Read(bytes) => bytes.map(Into::into),
     };
-    Call::new(COURIER_URL, &incoming.method, &fields, body)
+    Call::new(COURIER_URL, &told.method, &header, body)
 }
 
 /// A stored request, on its way to the origin once more.
@@ -71,10 +72,10 @@ pub(crate) fn again(
         path_and_query: request.head.path_and_query.clone(),
         ..about(Errand::Attempt, operation, request, record)
     };
-    let mut fields = request.fields();
-    message::attach_stamped(&mut fields, &dispatch, config)?;
+    let enclosed = message::enclosure(&request.fields())?;
+    let header = message::to_courier(&dispatch, &enclosed, config)?;
     let body = request.body().map(Into::into);
-    Call::new(COURIER_URL, request.method(), &fields, body)
+    Call::new(COURIER_URL, request.method(), &header, body)
 }
 
 /// The question what became of a key; `None` where the origin cannot be asked (any more).
@@ -101,9 +102,8 @@ pub(crate) fn ask(
         path_and_query,
         ..about(errand, operation, request, record)
     };
-    let mut fields = Fields::default();
-    message::attach_stamped(&mut fields, &dispatch, config)?;
-    Call::new(COURIER_URL, method, &fields, None).map(Some)
+    let header = message::to_courier(&dispatch, NOTHING, config)?;
+    Call::new(COURIER_URL, method, &header, None).map(Some)
 }
 
 /// How the origin of an operation is asked, if its route still says so.
@@ -145,7 +145,6 @@ pub(crate) fn cancel(
         terms: terms.clone(),
         path_and_query: LEDGER_CANCEL.to_owned(),
     };
-    let mut fields = Fields::default();
-    message::attach_stamped(&mut fields, &dispatch, config)?;
-    Call::new(COURIER_URL, "POST", &fields, None)
+    let header = message::to_courier(&dispatch, NOTHING, config)?;
+    Call::new(COURIER_URL, "POST", &header, None)
 }

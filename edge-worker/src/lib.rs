@@ -67,7 +67,7 @@ use crate::wire::{Incoming, Response};
 
 #[event(fetch)]
 async fn fetch(request: web_sys::Request, env: Env, context: Context) -> Result<web_sys::Response> {
-    let incoming = Incoming::read(request)?;
+    let mut incoming = Incoming::read(request)?;
     let config = match Config::load(&env) {
         Ok(config) => config,
         Err(error) => {
@@ -79,7 +79,10 @@ async fn fetch(request: web_sys::Request, env: Env, context: Context) -> Result<
         }
     };
     let answer = match message::open(&incoming.fields, &config)? {
-        Some(dispatch) => send_courier(incoming, dispatch, env, config, &context).await,
+        Some((dispatch, fields)) => {
+            incoming.fields = fields;
+            send_courier(incoming, dispatch, env, config, &context).await
+        }
         None => gate::handle(incoming, &env, &config, &context).await,
     };
     Ok(answer?.into_inner())

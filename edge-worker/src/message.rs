@@ -1,7 +1,9 @@
 //! What gate, shard and courier say to each other: one JSON message in a header of the request that
-//! carries the body, so that a body never has to be parsed or copied to be passed on.
+//! carries the body, so that a body never has to be parsed or copied to be passed on. The header fields
+//! for the origin, or those of its answer, are beside it in one text: a shard passes it on unread, and
+//! each hop would make, copy and read them one by one.
 //!
-//! The header's name begins with `oncegate-`, which is removed from whatever a client sends.
+//! The headers' names begin with `oncegate-`, which is removed from whatever a client sends.
 
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::KeyKind;
@@ -17,7 +19,10 @@ use crate::config::Config;
 use crate::fields::Fields;
 
 /// The header of every message.
-pub(crate) const MESSAGE: &str = "oncegate-message";
+const MESSAGE: &str = "oncegate-message";
+
+/// The header with the header fields that travel with a message, as one text.
+const ENCLOSED: &str = "oncegate-fields";
 
 /// The header with the stamp of a message that comes through the clients' door.
 /// Its name is older than the word.
@@ -25,7 +30,10 @@ const STAMP: &str = "oncegate-seal";
 
 /// The version of every message, in front of its JSON. A message of an unknown version is an error, so
 /// that a client hears 503: during a deployment, gate, shard and courier may be of different ones.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
+
+/// In messages of this version the header fields travelled by themselves.
+const EARLIER: &str = "1";
 
 /// To a shard.
 #[derive(Debug, Deserialize, Serialize)]
@@ -290,53 +298,75 @@ impl Seen {
     }
 }
 
-/// Writes a message to a shard into `fields`. Only the gate has the way to shards: no stamp.
-pub(crate) fn attach(fields: &mut Fields, message: &ToShard) -> Result<()> {
-    fields.set(MESSAGE, written(message)?);
-    Ok(())
+/// The header of a message to a shard, with the fields that travel with it. Only the gate has the way to
+/// shards: no stamp.
+pub(crate) fn to_shard(message: &ToShard, enclosed: &Fields) -> Result<Fields> {
+    let mut header = Fields::default();
+    header.set(MESSAGE, written(message)?);
+    header.set(ENCLOSED, enclosure(enclosed)?);
+    Ok(header)
 }
 
-/// Reads the message to a shard.
-pub(crate) fn read(text: Option<&str>) -> Result<ToShard> {
-    understood(text.ok_or_else(|| Error::from("a call without a message"))?)
-}
-
-/// Writes a stamped message to a courier into `fields`.
-pub(crate) fn attach_stamped(
-    fields: &mut Fields,
-    dispatch: &Dispatch,
-    config: &Config,
-) -> Result<()> {
+/// The header of a message to a courier, with fields as an [`enclosure`] has them.
+pub(crate) fn to_courier(dispatch: &Dispatch, enclosed: &str, config: &Config) -> Result<Fields> {
     let text = written(dispatch)?;
-    fields.set(STAMP, stamp(config.identity_secret.as_bytes(), &text));
-    fields.set(MESSAGE, text);
-    Ok(())
+    let mut header = Fields::default();
+    header.set(STAMP, stamp(config.identity_secret.as_bytes(), &text));
+    header.set(MESSAGE, text);
+    header.set(ENCLOSED, enclosed);
+    Ok(header)
 }
 
-/// Reads the message to a courier; `None` for a request that is not a shard's.
-pub(crate) fn open(fields: &Fields, config: &Config) -> Result<Option<Dispatch>> {
+/// Header fields as they travel with a message.
+pub(crate) fn enclosure(fields: &Fields) -> Result<String> {
+    Ok(in_ascii(serde_json::to_string(fields)?))
+}
+
+/// Reads the message to a courier, and the fields that travelled with it; `None` for a request that is not
+/// a shard's.
+pub(crate) fn open(header: &Fields, config: &Config) -> Result<Option<(Dispatch, Fields)>> {
     // A client's request has no stamp: nothing more is looked for.
-    let (Some(stamp), Some(text)) = (fields.get(STAMP), fields.get(MESSAGE)) else {
+    let (Some(stamp), Some(text)) = (header.get(STAMP), header.get(MESSAGE)) else {
         return Ok(None);
     };
     if !is_stamped(config.identity_secret.as_bytes(), text, stamp) {
         return Ok(None);
     }
-    understood(text).map(Some)
+    let fields = match header.get(ENCLOSED) {
+        Some(enclosed) => Fields::read(enclosed)?,
+        None => without_message(header),
+    };
+    Ok(Some((understood(text)?, fields)))
+}
+
+/// The fields that travelled by themselves.
+fn without_message(header: &Fields) -> Fields {
+    let fields = header.iter();
+    let fields = fields.filter(|(name, _)| !matches!(*name, STAMP | MESSAGE));
+    fields
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// Writes a message, with its version, in ASCII: of a header field that is not, the platform writes the
 /// whole value into the log, the key of the operation included.
 pub(crate) fn written(message: &impl Serialize) -> Result<String> {
-    let mut text = String::from(VERSION);
-    text.push(' ');
-    for character in serde_json::to_string(message)?.chars() {
+    let json = serde_json::to_string(message)?;
+    Ok(in_ascii(format!("{VERSION} {json}")))
+}
+
+fn in_ascii(json: String) -> String {
+    if json.is_ascii() {
+        return json;
+    }
+    let mut text = String::new();
+    for character in json.chars() {
         match character.is_ascii() {
             true => text.push(character),
             false => escape(character, &mut text),
         }
     }
-    Ok(text)
+    text
 }
 
 /// Writes a character of a JSON string in ASCII.
@@ -350,7 +380,7 @@ fn escape(character: char, text: &mut String) {
 pub(crate) fn understood<T: DeserializeOwned>(text: &str) -> Result<T> {
     // Gates before version 1 wrote no version: a courier of theirs may still have an answer to tell.
     let json = match text.split_once(' ') {
-        Some((VERSION, json)) => json,
+        Some((VERSION | EARLIER, json)) => json,
         _ if text.starts_with('{') => text,
         _ => {
             return Err(Error::from(
@@ -359,10 +389,4 @@ pub(crate) fn understood<T: DeserializeOwned>(text: &str) -> Result<T> {
         }
     };
     Ok(serde_json::from_str(json)?)
-}
-
-/// Takes the message out of `fields`.
-pub(crate) fn remove(fields: &mut Fields) {
-    fields.remove(STAMP);
-    fields.remove(MESSAGE);
 }

@@ -5,8 +5,23 @@
 
 const pairs = (headers) => JSON.stringify([...headers]);
 
+// Futures in wasm queue several tasks for each request. The platform's own function goes through C++ for each of them, a
+// promise's reaction does not.
+const done = Promise.resolve();
+globalThis.queueMicrotask = (task) => void done.then(task);
+
 /** Method, URL and header fields of a request. */
 export const head = (request) => `${request.method}\n${request.url}\n${pairs(request.headers)}`;
+
+/**
+ * Method, URL and message of a call to an object, and the header fields that came with the message. Where they travelled as header fields
+ * of their own, as in version 1 of the messages, they are brought together here.
+ */
+export const told = ({ method, url, headers }) => {
+  const message = headers.get("oncegate-message") ?? "";
+  const enclosed = headers.get("oncegate-fields") ?? JSON.stringify([...headers].filter(([name]) => name !== "oncegate-message"));
+  return `${method}\n${url}\n${message}\n${enclosed}`;
+};
 
 /** The bytes, to be copied into wasm. */
 export const bytes = (buffer) => new Uint8Array(buffer);

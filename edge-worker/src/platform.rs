@@ -12,6 +12,9 @@ extern "C" {
     #[wasm_bindgen(catch)]
     pub(crate) fn head(request: &Request) -> Result<String, JsValue>;
 
+    #[wasm_bindgen(catch)]
+    pub(crate) fn told(request: &Request) -> Result<String, JsValue>;
+
     pub(crate) fn bytes(buffer: &ArrayBuffer) -> Vec<u8>;
 
     pub(crate) fn random(length: u32) -> Vec<u8>;

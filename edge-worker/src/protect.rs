@@ -165,7 +165,7 @@ impl Claiming {
             path_and_query: request.path_and_query,
             method: request.method,
             body,
-            ..ShardRequest::new(&ToShard::Claim(claim), fields)?
+            ..ShardRequest::new(&ToShard::Claim(claim), &fields)?
         })
     }
 }

@@ -26,23 +26,22 @@ const TRIES: u32 = 2;
 pub(crate) struct ShardRequest {
     pub(crate) path_and_query: String,
     pub(crate) method: String,
-    pub(crate) fields: Fields,
+    pub(crate) header: Fields,
     pub(crate) body: Option<ArrayBuffer>,
 }
 
 impl ShardRequest {
     /// A message alone.
     pub(crate) fn message(message: &ToShard) -> Result<Self> {
-        Self::new(message, Fields::default())
+        Self::new(message, &Fields::default())
     }
 
     /// A message, and header fields with it.
-    pub(crate) fn new(message: &ToShard, mut fields: Fields) -> Result<Self> {
-        message::attach(&mut fields, message)?;
+    pub(crate) fn new(message: &ToShard, fields: &Fields) -> Result<Self> {
         Ok(Self {
             path_and_query: "/".to_owned(),
             method: "POST".to_owned(),
-            fields,
+            header: message::to_shard(message, fields)?,
             body: None,
         })
     }
@@ -50,7 +49,7 @@ impl ShardRequest {
     pub(crate) fn build(&self) -> Result<Call> {
         let url = format!("https://shard{}", self.path_and_query);
         let body = self.body.clone().map(Into::into);
-        Call::new(url, &self.method, &self.fields, body)
+        Call::new(url, &self.method, &self.header, body)
     }
 }
 

@@ -41,6 +41,34 @@ impl Incoming {
     }
 }
 
+/// A call to an object: a message, and the header fields that came with it, still as one text.
+pub(crate) struct Told {
+    pub(crate) request: web_sys::Request,
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) message: String,
+    pub(crate) enclosed: String,
+}
+
+impl Told {
+    pub(crate) fn read(request: web_sys::Request) -> Result<Self> {
+        let text = platform::told(&request)?;
+        let mut lines = text.splitn(4, '\n').map(str::to_owned);
+        let mut next = || lines.next().unwrap_or_default();
+        Ok(Self {
+            method: next(),
+            url: next(),
+            message: next(),
+            enclosed: next(),
+            request,
+        })
+    }
+
+    pub(crate) fn fields(&self) -> Result<Fields> {
+        Fields::read(&self.enclosed)
+    }
+}
+
 /// A request that the gate makes. It can be sent more than once, unless its body is a stream.
 pub(crate) struct Call {
     url: String,

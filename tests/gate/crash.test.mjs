@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 
+import { call } from "../support/raw.mjs";
 import { gateWith, key, origin, stack } from "../support/scripted.mjs";
 import { json, lookUp, until } from "../support/stack.mjs";
 
@@ -77,6 +78,45 @@ test("i2 an operation outlives as many crashes as come", async () => {
   const found = await until(() => send(key), ({ status }) => status === 201);
   assert.equal(found.text, effects.get(key));
   assert.deepEqual(origin.seen.map(({ headers }) => headers["oncegate-attempt"]), ["1", "2", "3", "4"]);
+});
+
+for (const [framing, length] of [["announced", { "content-length": 3_000_000 }], ["chunked", {}]]) {
+  test(`i2 a gate that is killed in the middle of an answer that passes, ${framing}: its client sees that it broke off, and nothing is sent again`, async () => {
+    origin.handle = (_, response) => {
+      response.writeHead(200, { "content-type": "application/octet-stream", ...length });
+      // More than is kept of an answer, so that the chunked one passes as well; its end never comes.
+      response.write("x".repeat(2_500_000));
+    };
+    let came;
+    const first = new Promise((resolve) => (came = resolve));
+    const cut = call(stack.gate, "/held", { key, onHead: (head) => head.once("data", came) });
+    await first;
+    await stack.tell("kill-gate");
+    const answer = await cut;
+    assert.deepEqual([answer.status, answer.whole], [200, false], "never a clean end with half the bytes");
+    assert.ok(answer.bytes.length > 0 && answer.bytes.length < 3_000_000, `${answer.bytes.length} bytes`);
+    await stack.tell("start-gate");
+    const seen = await until(() => look(key, "held"), ({ state }) => state === "unknown");
+    assert.deepEqual([seen.attempts, seen.unsettled, seen.executed, seen.safe_new_key], [1, 1, null, false]);
+    const again = await send(key, "/held");
+    assert.deepEqual([again.status, again.problem.code, origin.seen.length], [409, "outcome_unknown", 1]);
+  });
+}
+
+test("i2 a ledger's word outlives a gate that is killed in the middle of the answer that it came with", async () => {
+  origin.handle = (_, response) => {
+    response.writeHead(201, { "content-length": 3_000_000, "idempotency-outcome": "executed" });
+    response.write("x".repeat(1_000_000));
+  };
+  let came;
+  const first = new Promise((resolve) => (came = resolve));
+  const cut = call(stack.gate, "/orders", { key, onHead: (head) => head.once("data", came) });
+  await first;
+  await stack.tell("kill-gate");
+  assert.equal((await cut).whole, false);
+  await stack.tell("start-gate");
+  const again = await until(() => send(key), ({ problem }) => problem.code !== "gate_unavailable");
+  assert.deepEqual([again.status, again.problem.code, again.problem.executed, origin.seen.length], [409, "result_unavailable", true, 1]);
 });
 
 test("i2 whoever was answered before a crash under load gets the same answer after it", async () => {

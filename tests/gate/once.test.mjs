@@ -259,6 +259,7 @@ test("k6 what a client says in the gate's name is not heard", async () => {
     "oncegate-signature": `t=${Date.now()}, kid=dev, v1=${"0".repeat(64)}`,
     "oncegate-message": JSON.stringify({ operation: "op_x", key, attempt: 1 }),
     "oncegate-seal": "0".repeat(64),
+    "oncegate-fields": "[]",
   };
   const answer = await send(stack, key, order(), { headers: forged });
   assert.deepEqual([answer.status, answer.says], [201, "executed"]);

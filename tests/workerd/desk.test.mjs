@@ -57,7 +57,7 @@ test("a long list says how many more there are", async () => {
 
 test("what it does not understand is an error and changes nothing", async () => {
   await report(1, [troubled("op_a", "held", 1)]);
-  for (const body of ['1 {"to":"later"}', '2 {"to":"list"}', "", '1 {"to":"trouble","shard":7}', "garbage"]) {
+  for (const body of ['1 {"to":"later"}', '3 {"to":"list"}', "", '1 {"to":"trouble","shard":7}', "garbage"]) {
     await expect(post(body), body).rejects.toThrow();
   }
   expect(await names()).toEqual(["op_a"]);

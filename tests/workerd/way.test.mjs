@@ -17,3 +17,10 @@ test("k6 header fields that Connection names are of one connection, and stay her
 test("k6 a request that nobody has an address for has no chain of addresses: the client's word alone is none", async () => {
   expect((await shown({ "x-forwarded-for": "6.6.6.6" }, "/orders"))["x-forwarded-for"]).toBe(undefined);
 });
+
+test("k6 a header field that is not ASCII reaches the origin as it does without a gate", async () => {
+  const headers = { "x-name": "J\u00f6rg \"the\" \\ \u4f60\u597d" };
+  const [kept, passed] = [await shown(headers, "/orders"), await shown(headers, "/not-protected")];
+  expect(kept["x-name"]).toMatch(/^J.+rg "the" \\ .+/);
+  expect(kept["x-name"]).toBe(passed["x-name"]);
+});

@@ -15,7 +15,7 @@ use super::tell::line;
 use crate::body::{self, Chunks, Read};
 use crate::config::Config;
 use crate::fields::Fields;
-use crate::message::{self, Dispatch};
+use crate::message::Dispatch;
 use crate::platform::now_ms;
 use crate::shards::within;
 use crate::wire::{Call, Incoming, Response};
@@ -127,7 +127,6 @@ fn is_event_stream(fields: &Fields) -> bool {
 /// Rule K6: what the origin is told, and the signature over it.
 fn origin_fields(incoming: &Incoming, dispatch: &Dispatch, config: &Config) -> Fields {
     let mut fields = incoming.fields.clone();
-    message::remove(&mut fields);
     fields.remove(sealing::SEALED);
     let claims = Claims {
         method: &incoming.method,

@@ -62,7 +62,7 @@ async fn with_answer(
         *storable = true;
         fields.extend(kept.fields.iter().map(|(name, _)| name.clone()));
     }
-    let mut request = ShardRequest::new(&message(reply), kept.fields.into_iter().collect())?;
+    let mut request = ShardRequest::new(&message(reply), &kept.fields.into_iter().collect())?;
     request.body = kept.body.filter(|body| body.byte_length() > 0);
     Ok(Some(request))
 }

@@ -22,7 +22,7 @@ use crate::message::Claim;
 use crate::platform::now_ms;
 use crate::shards::within;
 use crate::waiters::{News, Room};
-use crate::wire::{Incoming, Response};
+use crate::wire::{Response, Told};
 
 /// Who is answered: the request whose attempt it is, or another one.
 #[derive(Clone, Copy)]
@@ -50,12 +50,8 @@ impl Asker {
 }
 
 impl Inner {
-    pub(super) async fn claim(
-        self: &Rc<Self>,
-        request: web_sys::Request,
-        claim: &Claim,
-    ) -> Result<Response> {
-        let body = unread_or_read(&request, claim).await?;
+    pub(super) async fn claim(self: &Rc<Self>, told: Told, claim: &Claim) -> Result<Response> {
+        let body = unread_or_read(&told.request, claim).await?;
         let now_ms = now_ms();
         let found = match self.find_or_turn_away(now_ms, &claim.operation, &claim.scope)? {
             Ok(found) => found,
@@ -89,7 +85,7 @@ impl Inner {
                     record,
                     row: found.row,
                 };
-                let answer = self.start(now_ms, request, body, claim, started)?;
+                let answer = self.start(now_ms, &told, body, claim, started)?;
                 match within(claim.client_timeout_ms, answer).await {
                     Some(Ok(response)) => Ok(response),
                     _ => self.record_answer(claim, Asker::First),
@@ -101,12 +97,12 @@ impl Inner {
             }
             Admission::Replay | Admission::Turn(_) => {
                 self.note_found(now_ms, found.row)?;
-                let told = Told {
+                let from = Source {
                     record: &record,
                     answer: found.answer.as_ref(),
                     admission,
                 };
-                answer_from(now_ms, claim, told, Asker::Waiter)
+                answer_from(now_ms, claim, from, Asker::Waiter)
             }
         }
     }
@@ -115,7 +111,7 @@ impl Inner {
     fn start(
         self: &Rc<Self>,
         now_ms: u64,
-        request: web_sys::Request,
+        told: &Told,
         body: Body,
         claim: &Claim,
         started: Started,
@@ -128,13 +124,14 @@ impl Inner {
         let attempt = Attempt::new(row.operation, number, &record);
         // What can fail comes before the write: a row that says "dispatched" must be true.
         let (courier, config) = (self.courier()?, self.config()?);
-        let incoming = Incoming::read(request)?;
         // What an earlier configuration of the route has stored stays.
         let stores = attempt.finish && claim.terms.finish;
         let tokens = config.jwt.as_ref().map(Jwt::header);
-        let stored = stores.then(|| Sendable::new(&incoming, claim, &body, tokens).stored());
-        let stored = stored.transpose()?;
-        let call = errand::attempt(&incoming, body, claim, number, record.terms(), &config)?;
+        let stored = match stores {
+            true => Some(Sendable::new(told, claim, &body, tokens)?.stored()?),
+            false => None,
+        };
+        let call = errand::attempt(told, body, claim, number, record.terms(), &config)?;
         let written = Written {
             answer: None,
             request: stored.as_ref(),
@@ -183,12 +180,12 @@ impl Inner {
             claim.principal,
             claim.fingerprint,
         );
-        let told = Told {
+        let from = Source {
             record: &record,
             answer: answer.as_ref(),
             admission,
         };
-        answer_from(now_ms, claim, told, asker)
+        answer_from(now_ms, claim, from, asker)
     }
 }
 
@@ -200,18 +197,18 @@ struct Started {
 }
 
 /// What a request is answered from.
-struct Told<'a> {
+struct Source<'a> {
     record: &'a Operation,
     answer: Option<&'a Answer>,
     admission: Admission,
 }
 
-fn answer_from(now_ms: u64, claim: &Claim, told: Told<'_>, asker: Asker) -> Result<Response> {
-    let Told {
+fn answer_from(now_ms: u64, claim: &Claim, from: Source<'_>, asker: Asker) -> Result<Response> {
+    let Source {
         record,
         answer: stored,
         admission,
-    } = told;
+    } = from;
     let mark = Mark::new(&claim.operation, record.kind(), record.terms());
     let view = record.view(now_ms);
     let code = match admission {

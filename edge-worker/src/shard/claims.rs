@@ -24,8 +24,8 @@ use crate::wire::Response;
 const RESULT_STATUS: u16 = 200;
 
 impl Inner {
-    pub(super) async fn claims(&self, request: web_sys::Request) -> Result<Response> {
-        let body = body::whole_message(&request).await?;
+    pub(super) async fn claims(&self, request: &web_sys::Request) -> Result<Response> {
+        let body = body::whole_message(request).await?;
         let wanted: Wanted = serde_json::from_slice(&platform::bytes(&body))?;
         let items: Result<Vec<Told>> = wanted
             .items

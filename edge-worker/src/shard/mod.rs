@@ -35,7 +35,7 @@ use crate::message::{self, Reply, ToShard};
 use crate::platform::{self, Service};
 use crate::store::{self, Store};
 use crate::waiters::Waiters;
-use crate::wire::{Incoming, Response};
+use crate::wire::{Response, Told};
 use crate::{body, headers};
 
 /// The Durable Object. Written out, because the attribute of the `worker` crate makes copies of the
@@ -99,17 +99,17 @@ impl Shard {
 impl Inner {
     async fn answer(self: &Rc<Self>, request: web_sys::Request) -> Result<Response> {
         self.know_alarm().await?;
-        let message = request.headers().get(message::MESSAGE)?;
-        match message::read(message.as_deref())? {
-            ToShard::Claim(claim) => self.claim(request, &claim).await,
-            ToShard::Claims => self.claims(request).await,
+        let told = Told::read(request)?;
+        match message::understood(&told.message)? {
+            ToShard::Claim(claim) => self.claim(told, &claim).await,
+            ToShard::Claims => self.claims(&told.request).await,
             ToShard::Begin(head) => Response::json(&self.begin(&head)?),
             ToShard::Complete(completion) => {
-                let answer = received(request, &completion.reply).await?;
+                let answer = received(&told, &completion.reply).await?;
                 Response::json(&self.complete(&completion, answer)?)
             }
             ToShard::Hear(heard) => {
-                let answer = received(request, &heard.reply).await?;
+                let answer = received(&told, &heard.reply).await?;
                 Ok(self.hear(&heard, answer)?.into())
             }
             ToShard::Observe(claim) => Response::json(&self.observe(&claim)?),
@@ -143,7 +143,7 @@ impl Inner {
 }
 
 /// The answer that a completion carries, if it is to be stored.
-async fn received(request: web_sys::Request, reply: &Reply) -> Result<Option<Answer>> {
+async fn received(told: &Told, reply: &Reply) -> Result<Option<Answer>> {
     let Reply::Answered {
         status,
         storable: true,
@@ -153,10 +153,9 @@ async fn received(request: web_sys::Request, reply: &Reply) -> Result<Option<Ans
     else {
         return Ok(None);
     };
-    let incoming = Incoming::read(request)?;
-    let body = body::whole_message(&incoming.request).await?;
+    let body = body::whole_message(&told.request).await?;
+    let received = told.fields()?;
     // A courier of version 0.1 does not name them.
-    let received = incoming.fields;
     let kept = match fields.is_empty() {
         true => headers::for_replay(&received, &[]),
         false => headers::named(&received, fields.iter().map(String::as_str)),

@@ -13,17 +13,12 @@ use worker::{Error, Result};
 use crate::arrived::path_and_query;
 use crate::errand::Body;
 use crate::fields::Fields;
-use crate::message::{self, Claim};
+use crate::message::Claim;
 use crate::store::Bytes;
-use crate::wire::Incoming;
+use crate::wire::Told;
 
 /// What is not kept: it is the client's alone, or about this one connection.
-const NOT_KEPT: [&str; 4] = [
-    "authorization",
-    "cookie",
-    "proxy-authorization",
-    message::MESSAGE,
-];
+const NOT_KEPT: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
 /// The largest body of a request in a row. Rows hold 2 MB, and the record and the header fields, of which
 /// the gate takes few, are in it too.
@@ -59,31 +54,32 @@ impl Sendable {
     /// What is kept of a request, without what comes in the header field of tokens. One whose body was
     /// not read is kept without it.
     pub(crate) fn new(
-        incoming: &Incoming,
+        told: &Told,
         claim: &Claim,
         body: &Body,
         tokens: Option<&str>,
-    ) -> Self {
+    ) -> Result<Self> {
         let mut head = Head {
             key: claim.key.clone(),
-            method: incoming.method.clone(),
-            path_and_query: path_and_query(&incoming.url).to_owned(),
+            method: told.method.clone(),
+            path_and_query: path_and_query(&told.url).to_owned(),
             headers: Vec::new(),
             whole: false,
         };
         let Body::Read(bytes) = body else {
-            return Self { head, body: None };
+            return Ok(Self { head, body: None });
         };
-        let fields = incoming.fields.iter();
+        let fields = told.fields()?;
         head.headers = fields
+            .iter()
             .filter(|(name, _)| !NOT_KEPT.contains(name) && tokens != Some(name))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         head.whole = true;
-        Self {
+        Ok(Self {
             head,
             body: bytes.clone(),
-        }
+        })
     }
 
     pub(crate) fn read(stored: StoredRequest<Bytes>) -> Result<Self> {
