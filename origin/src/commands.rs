@@ -15,11 +15,12 @@ use crate::clock::now_ms;
 use crate::consumer;
 use crate::dead::{self, DeadLetter, Replayed};
 use crate::id::Id;
-use crate::job::{self, Run, Settings};
+use crate::job::{Run, Settings};
 use crate::ledger::Ledger;
 use crate::outbox;
 use crate::server::{scheme, without_password};
 use crate::shop::effects::Here;
+use crate::shop::payout;
 use crate::sql::{Database, Dialect};
 
 /// Whatever went wrong, in a sentence.
@@ -76,7 +77,9 @@ pub async fn check(url: &str) -> Result<Findings, Trouble> {
 ///
 /// The database failed.
 pub async fn settle(url: &str, settings: Settings) -> Result<Run, Trouble> {
-    with_database!(url, |database| Ok(job::settle(&database, settings).await?))
+    with_database!(url, |database| Ok(
+        payout::settle(&database, settings).await?
+    ))
 }
 
 /// Forgets keys that were settled longer ago than `retention`, and records of messages that no broker

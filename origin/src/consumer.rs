@@ -47,8 +47,8 @@ pub enum Consumed {
 }
 
 impl Consumed {
-    /// To be called when the work is committed.
-    pub(crate) fn count(self) {
+    /// Counts it in the [`metrics`]. To be called when the work is committed.
+    pub fn count(self) {
         metrics::count(match self {
             Self::Now => Event::Consumed,
             Self::Before => Event::Dropped,
@@ -62,14 +62,14 @@ impl Consumed {
 /// # Errors
 ///
 /// The database failed.
-pub async fn is_new<DB: Dialect>(
-    connection: &mut DB::Connection,
+pub async fn is_new<C: Statements>(
+    connection: &mut C,
     consumer: Id<'_>,
     message: Id<'_>,
 ) -> Result<bool, sqlx::Error> {
     let now = now_ms().cast_signed();
     let values = [consumer.into(), message.into(), now.into()];
-    is_first::<DB>(connection, RECORD, &values).await
+    is_first::<C::Database>(connection, RECORD, &values).await
 }
 
 /// Forgets records of messages that no broker delivers any more, a batch at a time, and counts them.

@@ -1,15 +1,17 @@
 //! Jobs: one run at a time, and every row once.
 //!
-//! **Invariant: a row is paid out in the transaction that makes it DONE, by compare-and-set.** That
+//! **Invariant: the work of a row is done in the transaction that makes it DONE, by compare-and-set.** That
 //! alone makes a second run harmless. The task's lock only keeps two runs from working at the same
 //! time; it has an owner, who alone releases it, and a lease, so that a run which died blocks nobody.
 //!
 //! ```text
 //! take the lock ─ held ──────────────────────────▶ Busy
-//!      └ mine ─ INIT ─▶ SETTLING ─ commit ─ pay out and DONE ─ commit ─┐
-//!                 ▲        ▲ a run that died here left the row so      │
-//!                 └────────┴──────────── next row, lease renewed ◀─────┘
+//!      └ mine ─ INIT ─▶ SETTLING ─ commit ─ its work and DONE ─ commit ─┐
+//!                 ▲        ▲ a run that died here left the row so       │
+//!                 └────────┴──────────── next row, lease renewed ◀──────┘
 //! ```
+//!
+//! The rows and their work are a service's own: [`Rows`]. Locks and run records are tables of this library.
 
 use std::time::Duration;
 
@@ -23,26 +25,43 @@ use crate::ledger::Failure;
 use crate::lifecycle::{StatusColumn, advance};
 use crate::lock;
 use crate::metrics::{self, Event};
-use crate::sql::job::{self as rows, Settlement};
+use crate::sql::job as runs;
 use crate::sql::work::atomically;
-use crate::sql::{Database, Dialect, Sql};
+use crate::sql::{Database, Dialect};
 
-/// The name of the settlement's lock and runs.
-const TASK: Id<'static> = Id::literal("settle");
+/// The rows of a job.
+pub trait Rows<DB: Dialect>: Send + Sync {
+    /// A row that is not DONE.
+    type Row: Send + Sync;
 
-const SETTLEMENTS: StatusColumn = StatusColumn {
-    name: "settlement",
-    compare_and_set: Sql::same(
-        "UPDATE settlements SET status = ? WHERE order_id = ? AND status = ?",
-    ),
-    read: Sql {
-        mysql: "SELECT status FROM settlements WHERE order_id = ? FOR UPDATE",
-        postgres: "SELECT status FROM settlements WHERE order_id = ? FOR NO KEY UPDATE",
-        sqlite: "SELECT status FROM settlements WHERE order_id = ?",
-    },
-};
+    /// The name of the job, of its lock and of its runs.
+    const TASK: Id<'static>;
 
-/// How a settlement runs.
+    /// Where a row says how far it is.
+    const STATUS: StatusColumn;
+
+    /// Some of the rows that are not DONE, those that a run has left SETTLING among them; none if there are none.
+    fn open(
+        &self,
+        reader: &mut DB::Connection,
+    ) -> impl Future<Output = Result<Vec<Self::Row>, sqlx::Error>> + Send;
+
+    /// The row's id, as the statements of [`STATUS`](Self::STATUS) take it.
+    fn id<'r>(&self, row: &'r Self::Row) -> &'r str;
+
+    /// How far the row was when it was read.
+    fn status(&self, row: &Self::Row) -> SettlementStatus;
+
+    /// Does the work of a row, in the transaction that makes it DONE. `run` is the run that does.
+    fn work(
+        &self,
+        connection: &mut DB::Connection,
+        row: &Self::Row,
+        run: Id<'_>,
+    ) -> impl Future<Output = Result<(), Failure>> + Send;
+}
+
+/// How a job runs.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::exhaustive_structs,
@@ -80,31 +99,33 @@ pub enum Run {
     Settled(u64),
 }
 
-/// Settles everything that is open.
+/// Works off every row that is open.
 ///
 /// # Errors
 ///
-/// The database failed. The next run goes on where this one ended.
-pub async fn settle<DB: Dialect>(
+/// The database failed, or the work of a row did. The next run goes on where this one ended.
+pub async fn run<DB: Dialect, R: Rows<DB>>(
     database: &Database<DB>,
+    rows: &R,
     settings: Settings,
 ) -> Result<Run, Failure> {
     let run = format!("run_{}", Uuid::now_v7().simple());
     let run = Id::parse(&run).expect("36 letters and digits");
-    let began = begin(database, run, settings.lease).await?;
+    let began = begin(database, R::TASK, run, settings.lease).await?;
     if !began {
         return Ok(Run::Busy);
     }
-    let ended = settle_open(database, run, settings).await;
+    let ended = work_off(database, rows, run, settings).await;
     if ended.is_err() {
         // The next run need not wait for the end of the lease, unless the database cannot be told.
-        let _ = let_go(database, run).await;
+        let _ = let_go(database, R::TASK, run).await;
     }
     ended
 }
 
-async fn settle_open<DB: Dialect>(
+async fn work_off<DB: Dialect, R: Rows<DB>>(
     database: &Database<DB>,
+    rows: &R,
     run: Id<'_>,
     settings: Settings,
 ) -> Result<Run, Failure> {
@@ -112,45 +133,42 @@ async fn settle_open<DB: Dialect>(
     loop {
         let open = {
             let mut reader = database.read().await?;
-            rows::open::<DB>(&mut reader).await?
+            rows.open(&mut reader).await?
         };
         if open.is_empty() {
-            end(database, run, settled).await?;
+            end(database, R::TASK, run, settled).await?;
             return Ok(Run::Settled(settled));
         }
         for row in open {
-            if !renew(database, run, settings.lease).await? {
+            if !renew(database, R::TASK, run, settings.lease).await? {
                 return Ok(Run::Overtaken);
             }
-            settled += u64::from(settle_row(database, run, &row, settings.pause).await?);
+            settled += u64::from(settle(database, rows, run, &row, settings.pause).await?);
         }
     }
 }
 
-/// Whether it was this run that paid the row out.
-async fn settle_row<DB: Dialect>(
+/// Whether it was this run that did the work of the row.
+async fn settle<DB: Dialect, R: Rows<DB>>(
     database: &Database<DB>,
+    rows: &R,
     run: Id<'_>,
-    row: &Settlement,
+    row: &R::Row,
     pause: Duration,
 ) -> Result<bool, Failure> {
     use SettlementStatus::{Done, Init, Settling};
-    if row.status == Init {
+    let id = rows.id(row);
+    if rows.status(row) == Init {
         atomically!(database, |connection| {
-            let id = &row.order_id;
-            let taken = advance::<DB, _>(connection, SETTLEMENTS, id, Init, Settling).await?;
-            if taken == Outcome::Applied {
-                rows::note_run::<DB>(connection, id, run).await?;
-            }
+            advance(connection, R::STATUS, id, Init, Settling).await?;
             Ok(())
         })?;
     }
     sleep(pause).await;
     let is_done = atomically!(database, |connection| {
-        let id = &row.order_id;
-        let done = advance::<DB, _>(connection, SETTLEMENTS, id, Settling, Done).await?;
+        let done = advance(connection, R::STATUS, id, Settling, Done).await?;
         if done == Outcome::Applied {
-            rows::pay_out::<DB>(connection, row, now_ms()).await?;
+            rows.work(connection, row, run).await?;
         }
         Ok(done == Outcome::Applied)
     })?;
@@ -162,14 +180,15 @@ async fn settle_row<DB: Dialect>(
 
 async fn begin<DB: Dialect>(
     database: &Database<DB>,
+    task: Id<'_>,
     run: Id<'_>,
     lease: Duration,
 ) -> Result<bool, Failure> {
     atomically!(database, |connection| {
         let now = now_ms();
-        let mine = lock::take::<DB>(connection, TASK, run, now, until(now, lease)).await?;
+        let mine = lock::take(connection, task, run, now, until(now, lease)).await?;
         if mine {
-            rows::begin_run::<DB>(connection, TASK, run, now).await?;
+            runs::begin::<DB>(connection, task, run, now).await?;
         }
         Ok(mine)
     })
@@ -177,29 +196,35 @@ async fn begin<DB: Dialect>(
 
 async fn renew<DB: Dialect>(
     database: &Database<DB>,
+    task: Id<'_>,
     run: Id<'_>,
     lease: Duration,
 ) -> Result<bool, Failure> {
     atomically!(database, |connection| {
-        Ok(lock::renew::<DB>(connection, TASK, run, until(now_ms(), lease)).await?)
+        Ok(lock::renew(connection, task, run, until(now_ms(), lease)).await?)
     })
 }
 
 async fn end<DB: Dialect>(
     database: &Database<DB>,
+    task: Id<'_>,
     run: Id<'_>,
     settled: u64,
 ) -> Result<(), Failure> {
     atomically!(database, |connection| {
-        rows::end_run::<DB>(connection, run, now_ms(), settled).await?;
-        lock::release::<DB>(connection, TASK, run).await?;
+        runs::end::<DB>(connection, run, now_ms(), settled).await?;
+        lock::release(connection, task, run).await?;
         Ok(())
     })
 }
 
-async fn let_go<DB: Dialect>(database: &Database<DB>, run: Id<'_>) -> Result<bool, Failure> {
+async fn let_go<DB: Dialect>(
+    database: &Database<DB>,
+    task: Id<'_>,
+    run: Id<'_>,
+) -> Result<bool, Failure> {
     atomically!(database, |connection| {
-        Ok(lock::release::<DB>(connection, TASK, run).await?)
+        Ok(lock::release(connection, task, run).await?)
     })
 }
 

@@ -33,7 +33,21 @@
 //! Behind the gate, [`gate`] makes the call, and an axum service needs five lines. Connections and errors are those of sqlx 0.9,
 //! routers those of axum 0.8.
 //!
-//! # Map
+//! # The library, and the shop
+//!
+//! A service that imports the library names its databases and leaves the shop, its broker and its command line out:
+//!
+//! ```toml
+//! oncegate-origin = { path = "…/origin", default-features = false, features = ["postgres"] }
+//! ```
+//!
+//! | feature | brings |
+//! | --- | --- |
+//! | `mysql`, `postgres`, `sqlite` | the ledger on MySQL and MariaDB, PostgreSQL, SQLite |
+//! | `shop`, the default | everything that is not the library, on all three |
+//! | `tls` | TLS to the database, for the program; a service's pool brings its own |
+//!
+//! # Map of the library
 //!
 //! | module | does |
 //! | --- | --- |
@@ -42,48 +56,64 @@
 //! | [`lifecycle`] | moves of a status by compare-and-set |
 //! | [`outbox`] | side effects that are owed, and the relay that delivers them |
 //! | [`consumer`] | messages that come more than once |
-//! | [`dead`] | messages that nobody could work off, kept for a person |
-//! | [`lock`] | named locks with owner and lease, and what they are not for |
-//! | [`sums`] | points and stock, once for each operation id |
+//! | [`lock`] | named locks with owner and lease, fences, and what locks are not for |
+//! | [`job`] | rows that one run at a time works off, and any run goes on with |
 //! | [`id`] | names that fit their columns |
-//! | [`job`] | a settlement that one run at a time works off, and any run goes on with |
-//! | [`broker`] | NATS JetStream between outbox and receiver |
-//! | [`books`] | whether stock, charges, points and payouts balance |
-//! | [`provider`] | a stand-in for a payment provider, and what calls it |
-//! | [`shop`] | the effect: orders, payments, stock |
-//! | [`sql`] | the databases, and every SQL statement |
-//! | [`commands`] | what the program does besides serving |
-//! | [`server`] | connections, shutdown, and hanging up |
-//! | `http` | the shop's routes |
-//! | [`lab`] | what the back room of a demonstration asks the gate for, only with `--faults` |
-//! | `log`, `metrics` | what the operator hears |
+//! | [`metrics`] | what has happened, counted; the log is JSON lines on stderr |
+//! | [`sql`] | the databases, and statements on any of them |
+//!
+//! # Map of the shop
+//!
+//! | module | does |
+//! | --- | --- |
+//! | `shop` | the effect: orders, payments, stock, settlements |
+//! | `sums` | points and stock, once for each operation id |
+//! | `dead` | messages that nobody could work off, kept for a person |
+//! | `broker` | NATS JetStream between outbox and receiver, and claims of the gate |
+//! | `books` | whether stock, charges, points and payouts balance |
+//! | `provider` | a stand-in for a payment provider, and what calls it |
+//! | `commands` | what the program does besides serving |
+//! | `server` | connections, shutdown, and hanging up |
+//! | `http` | the routes |
+//! | `lab` | what the back room of a demonstration asks the gate for, only with `--faults` |
 //! | `faults` | switches that break things on purpose, only with `--faults` |
 //!
 //! # Out of scope
 //!
 //! Deciding what a key's row means: that is [`oncegate_core::ledger`], shared with the simulator.
 
+#[cfg(feature = "shop")]
 pub mod books;
+#[cfg(feature = "shop")]
 pub mod broker;
 pub mod clock;
+#[cfg(feature = "shop")]
 pub mod commands;
 pub mod consumer;
+#[cfg(feature = "shop")]
 pub mod dead;
+#[cfg(feature = "shop")]
 mod faults;
 pub mod gate;
+#[cfg(feature = "shop")]
 mod http;
 pub mod id;
 pub mod job;
+#[cfg(feature = "shop")]
 pub mod lab;
 pub mod ledger;
 pub mod lifecycle;
 pub mod lock;
 mod log;
-mod metrics;
+pub mod metrics;
 pub mod outbox;
 mod problem;
+#[cfg(feature = "shop")]
 pub mod provider;
+#[cfg(feature = "shop")]
 pub mod server;
+#[cfg(feature = "shop")]
 pub mod shop;
 pub mod sql;
+#[cfg(feature = "shop")]
 pub mod sums;

@@ -10,7 +10,7 @@ use oncegate_core::lifecycle::{self, Illegal, Move, Outcome, Status};
 
 use crate::log;
 use crate::metrics;
-use crate::sql::{Dialect, Sql, Statements};
+use crate::sql::{Sql, Statements};
 
 /// A column that holds a status.
 #[derive(Clone, Copy, Debug)]
@@ -29,15 +29,15 @@ pub struct StatusColumn {
 /// # Errors
 ///
 /// The database failed. The transaction has to be rolled back.
-pub async fn advance<DB: Dialect, S: Status>(
-    connection: &mut DB::Connection,
+pub async fn advance<C: Statements, S: Status>(
+    connection: &mut C,
     column: StatusColumn,
     id: &str,
     expected: S,
     target: S,
 ) -> Result<Outcome<S>, sqlx::Error> {
     let outcome = match lifecycle::propose(expected, target) {
-        Ok(legal) => apply::<DB, S>(connection, column, id, legal).await?,
+        Ok(legal) => apply(connection, column, id, legal).await?,
         Err(illegal) => Outcome::Illegal(illegal),
     };
     if let Outcome::Illegal(illegal) = &outcome {
@@ -46,8 +46,8 @@ pub async fn advance<DB: Dialect, S: Status>(
     Ok(outcome)
 }
 
-async fn apply<DB: Dialect, S: Status>(
-    connection: &mut DB::Connection,
+async fn apply<C: Statements, S: Status>(
+    connection: &mut C,
     column: StatusColumn,
     id: &str,
     legal: Move<S>,

@@ -25,11 +25,21 @@
 
 use crate::id::Id;
 use crate::sql::work::{FirstInsert, first_insert, is_first};
-use crate::sql::{Dialect, Sql, Statements};
+use crate::sql::{Sql, Statements};
 
 const FENCE: FirstInsert = first_insert!("fences", "guarded, fence", "?, ?", "guarded");
 
 const RAISE: Sql = Sql::same("UPDATE fences SET fence = ? WHERE guarded = ? AND fence <= ?");
+
+const TAKE: Sql = Sql::same(
+    "UPDATE task_locks SET owner = ?, lease_until = ?
+     WHERE task = ? AND (owner IS NULL OR lease_until <= ?)",
+);
+
+const RENEW: Sql = Sql::same("UPDATE task_locks SET lease_until = ? WHERE task = ? AND owner = ?");
+
+const RELEASE: Sql =
+    Sql::same("UPDATE task_locks SET owner = NULL, lease_until = 0 WHERE task = ? AND owner = ?");
 
 const LOCK: FirstInsert = first_insert!(
     "task_locks",
@@ -43,27 +53,27 @@ const LOCK: FirstInsert = first_insert!(
 /// # Errors
 ///
 /// The database failed.
-pub async fn take<DB: Dialect>(
-    connection: &mut DB::Connection,
+pub async fn take<C: Statements>(
+    connection: &mut C,
     task: Id<'_>,
     owner: Id<'_>,
     now_ms: u64,
     until_ms: u64,
 ) -> Result<bool, sqlx::Error> {
-    let sql = "UPDATE task_locks SET owner = ?, lease_until = ?
-               WHERE task = ? AND (owner IS NULL OR lease_until <= ?)";
     let values = [
         owner.into(),
         until_ms.cast_signed().into(),
         task.into(),
         now_ms.cast_signed().into(),
     ];
-    if connection.run(sql, &values).await? == 1 {
+    if connection.run(TAKE, &values).await? == 1 {
         return Ok(true);
     }
     // Held, or never taken before: then the row is made, and taken in the same way.
-    Ok(is_first::<DB>(connection, LOCK, &[task.into()]).await?
-        && connection.run(sql, &values).await? == 1)
+    Ok(
+        is_first::<C::Database>(connection, LOCK, &[task.into()]).await?
+            && connection.run(TAKE, &values).await? == 1,
+    )
 }
 
 /// Moves the end of a lock. `false`: it is somebody else's by now.
@@ -71,15 +81,14 @@ pub async fn take<DB: Dialect>(
 /// # Errors
 ///
 /// The database failed.
-pub async fn renew<DB: Dialect>(
-    connection: &mut DB::Connection,
+pub async fn renew<C: Statements>(
+    connection: &mut C,
     task: Id<'_>,
     owner: Id<'_>,
     until_ms: u64,
 ) -> Result<bool, sqlx::Error> {
-    let sql = "UPDATE task_locks SET lease_until = ? WHERE task = ? AND owner = ?";
     let values = [until_ms.cast_signed().into(), task.into(), owner.into()];
-    Ok(connection.run(sql, &values).await? == 1)
+    Ok(connection.run(RENEW, &values).await? == 1)
 }
 
 /// Releases a lock. `false`: it was not the owner's any more, and stays with whoever has it.
@@ -87,13 +96,15 @@ pub async fn renew<DB: Dialect>(
 /// # Errors
 ///
 /// The database failed.
-pub async fn release<DB: Dialect>(
-    connection: &mut DB::Connection,
+pub async fn release<C: Statements>(
+    connection: &mut C,
     task: Id<'_>,
     owner: Id<'_>,
 ) -> Result<bool, sqlx::Error> {
-    let sql = "UPDATE task_locks SET owner = NULL, lease_until = 0 WHERE task = ? AND owner = ?";
-    Ok(connection.run(sql, &[task.into(), owner.into()]).await? == 1)
+    Ok(connection
+        .run(RELEASE, &[task.into(), owner.into()])
+        .await?
+        == 1)
 }
 
 /// Whether the holder of a lock may still act on what the lock guards: nobody with a greater fence has. To be asked in the

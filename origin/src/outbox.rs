@@ -22,7 +22,7 @@ use crate::log;
 use crate::metrics::{self, Event};
 use crate::sql::outbox as rows;
 use crate::sql::work::atomically;
-use crate::sql::{Database, Dialect};
+use crate::sql::{Database, Dialect, Statements};
 
 /// How long a relay has for a message, from when it took it, and again from when it begins to deliver it. What waits longer
 /// behind slow ones may be taken by another relay.
@@ -120,11 +120,8 @@ pub struct Round {
 /// # Errors
 ///
 /// The database failed, or there is a message in this place already.
-pub async fn owe<DB: Dialect>(
-    connection: &mut DB::Connection,
-    owed: &Owed,
-) -> Result<(), sqlx::Error> {
-    rows::insert::<DB>(connection, owed, now_ms()).await
+pub async fn owe<C: Statements>(connection: &mut C, owed: &Owed) -> Result<(), sqlx::Error> {
+    rows::insert::<C::Database>(connection, owed, now_ms()).await
 }
 
 /// Takes what is due, delivers it, and marks it.

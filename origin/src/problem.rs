@@ -36,6 +36,7 @@ impl Problem {
     }
 
     /// Names the part of the request body that is to blame.
+    #[cfg(feature = "shop")]
     pub(crate) fn in_field(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
         self

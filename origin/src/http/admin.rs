@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 use super::{Context, unreadable};
 use crate::books;
 use crate::gate::Reply;
-use crate::metrics::{self, Gauges};
+use crate::metrics;
 use crate::problem::Problem;
+use crate::shop::gauges;
 use crate::sql::{self, Dialect};
 
 /// The routes.
@@ -65,9 +66,9 @@ async fn show_metrics<DB: Dialect>(
     State(context): State<Context<DB>>,
     _: Admin,
 ) -> Result<impl IntoResponse, Reply> {
-    let gauges = Gauges::read(&context.database).await.map_err(unreadable)?;
+    let gauges = gauges::text(&context.database).await.map_err(unreadable)?;
     let kind = "text/plain; version=0.0.4";
-    Ok(([(CONTENT_TYPE, kind)], metrics::text(gauges)))
+    Ok(([(CONTENT_TYPE, kind)], metrics::text() + &gauges))
 }
 
 async fn account<DB: Dialect>(

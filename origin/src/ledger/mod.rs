@@ -318,7 +318,7 @@ fn unknown(error: sqlx::Error) -> Failure {
     Failure::Unknown(error.into())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 mod tests {
     use std::time::Duration;
 

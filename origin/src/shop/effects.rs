@@ -147,7 +147,7 @@ pub(crate) async fn receive_within<DB: Dialect>(
     task: &Task,
 ) -> Result<Consumed, Failure> {
     let message = Id::parse(&task.message).map_err(not_executed)?;
-    if !consumer::is_new::<DB>(connection, task.topic.name(), message).await? {
+    if !consumer::is_new(connection, task.topic.name(), message).await? {
         return Ok(Consumed::Before);
     }
     work::<DB>(connection, task).await?;

@@ -6,9 +6,11 @@
 
 pub mod callback;
 pub mod effects;
+pub(crate) mod gauges;
 pub mod moves;
 mod order;
 pub(crate) mod payment;
+pub mod payout;
 mod request;
 pub(crate) mod settlement;
 pub(crate) mod unfinished;

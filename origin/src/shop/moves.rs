@@ -36,10 +36,10 @@ pub async fn move_order<DB: Dialect>(
     expected: OrderStatus,
     target: OrderStatus,
 ) -> Result<Outcome<OrderStatus>, sqlx::Error> {
-    let outcome = advance::<DB, _>(connection, ORDERS, id, expected, target).await?;
+    let outcome = advance(connection, ORDERS, id, expected, target).await?;
     if outcome == Outcome::Applied {
         for owed in follows(id, expected, target).map_err(encode)? {
-            owe::<DB>(connection, &owed).await?;
+            owe(connection, &owed).await?;
         }
         if target == OrderStatus::Finished {
             sql::shop::owe_merchant::<DB>(connection, id, MERCHANT).await?;

@@ -10,8 +10,9 @@ use std::fmt;
 
 use serde_json::json;
 
+use super::payout;
 use super::unfinished::Memo;
-use crate::job::{self, Run, Settings};
+use crate::job::{Run, Settings};
 use crate::ledger::outside::{ProviderKey, Times};
 use crate::ledger::{Answer, Call, Effect, Failure, Ledger, Verdict};
 use crate::sql::{Database, Dialect};
@@ -42,7 +43,7 @@ pub(crate) async fn settle<DB: Dialect>(
     };
     let database = database.clone();
     // The rows are their own identity: the name is needed by nobody.
-    let run = async move |_: ProviderKey| match job::settle(&database, settings).await {
+    let run = async move |_: ProviderKey| match payout::settle(&database, settings).await {
         Ok(Run::Settled(rows)) => Ok(rows),
         Ok(Run::Busy | Run::Overtaken) => Err(Busy.into()),
         Err(failure) => Err(failure.into()),

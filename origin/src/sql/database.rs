@@ -120,6 +120,7 @@ impl<DB: Dialect> Database<DB> {
     /// # Errors
     ///
     /// The database cannot be reached, or a newer version has changed the tables.
+    #[cfg(feature = "shop")]
     pub async fn migrate_shop(&self) -> Result<(), sqlx::Error> {
         migrator(DB::migrations().shop, "shop_migrations")
             .run(&self.writers)
@@ -153,6 +154,7 @@ impl<DB: Dialect> Database<DB> {
     /// # Errors
     ///
     /// The database cannot be reached.
+    #[cfg(feature = "shop")]
     pub(crate) async fn snapshot(&self) -> Result<sqlx::Transaction<'static, DB>, sqlx::Error> {
         self.readers.begin_with(DB::snapshot()).await
     }

@@ -6,8 +6,10 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+#[cfg(feature = "postgres")]
+use sqlx::AssertSqlSafe;
 use sqlx::migrate::{Migrate, Migrator};
-use sqlx::{AssertSqlSafe, Pool, SqlSafeStr, SqlStr};
+use sqlx::{Pool, SqlSafeStr, SqlStr};
 
 use super::Row;
 
@@ -42,7 +44,7 @@ pub trait Dialect: sqlx::Database<Connection: Migrate> + sealed::Sealed {
     #[doc(hidden)]
     fn meaning(error: &sqlx::Error) -> Meaning;
 
-    /// The files that make the ledger's table, and those that make the shop's.
+    /// The files that make this library's tables, and those that make the shop's.
     #[doc(hidden)]
     fn migrations() -> Migrations;
 
@@ -258,6 +260,7 @@ pub struct Migrations {
     /// Name and text, in order.
     pub ledger: &'static [(&'static str, &'static str)],
     /// The shop's.
+    #[cfg(feature = "shop")]
     pub shop: &'static [(&'static str, &'static str)],
 }
 
@@ -282,6 +285,7 @@ pub(super) fn migrator(files: &[(&'static str, &'static str)], table: &'static s
 }
 
 /// `$1`, `$2`, … in the place of each `?`.
+#[cfg(feature = "postgres")]
 pub(super) fn numbered(sql: &str) -> SqlStr {
     let mut pieces = sql.split('?');
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -293,6 +297,7 @@ pub(super) fn numbered(sql: &str) -> SqlStr {
 }
 
 /// The methods that are the same words for three types.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 macro_rules! driver {
     () => {
         async fn execute(
@@ -324,6 +329,7 @@ macro_rules! driver {
 }
 
 /// A query with its values.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 macro_rules! bound {
     ($sql:ident, $values:ident) => {
         $values
@@ -336,9 +342,10 @@ macro_rules! bound {
     };
 }
 
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 pub(super) use {bound, driver};
 
-#[cfg(test)]
+#[cfg(all(test, feature = "postgres"))]
 mod tests {
     use super::*;
 

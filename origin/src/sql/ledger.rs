@@ -266,6 +266,7 @@ pub(crate) async fn purge<DB: Dialect>(
 }
 
 /// Forgets every key.
+#[cfg(feature = "shop")]
 pub(crate) async fn clear<DB: Dialect>(connection: &mut DB::Connection) -> Result<(), sqlx::Error> {
     connection
         .run("DELETE FROM idempotency_ledger", &[])

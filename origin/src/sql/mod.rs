@@ -6,16 +6,22 @@
 //! run by [`Statements`]; where the databases differ, [`Sql`] has the words of each.
 
 mod database;
+#[cfg(feature = "shop")]
 pub(crate) mod dead;
 mod dialect;
 pub(crate) mod job;
+#[cfg(feature = "shop")]
 pub(crate) mod lab;
 pub(crate) mod ledger;
+#[cfg(feature = "mysql")]
 mod mysql;
 pub(crate) mod outbox;
+#[cfg(feature = "postgres")]
 mod postgres;
 mod row;
+#[cfg(feature = "shop")]
 pub(crate) mod shop;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 mod transaction;
 pub(crate) mod work;

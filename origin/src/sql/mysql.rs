@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError};
 use sqlx::pool::PoolOptions;
-use sqlx::{AssertSqlSafe, Executor, MySql, MySqlConnection, Pool, Row, SqlSafeStr, SqlStr};
+use sqlx::{AssertSqlSafe, MySql, Pool, Row, SqlSafeStr, SqlStr};
 
 use super::dialect::{Meaning, Migrations, Sql, driver, sealed};
 use super::{Dialect, LOCK_WAIT, POOL};
@@ -22,29 +22,28 @@ impl Dialect for MySql {
         let pool = PoolOptions::new()
             .max_connections(POOL)
             .acquire_timeout(LOCK_WAIT)
-            // Whatever the server's default is: what does not fit its column is an error, and never cut.
-            .after_connect(|connection: &mut MySqlConnection, _| {
-                let strict = "SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')";
-                Box::pin(async move { connection.execute(strict).await.map(drop) })
-            })
             .connect_with(MySqlConnectOptions::from_str(url)?)
             .await?;
         Ok([pool.clone(), pool])
     }
 
-    /// The wait is a setting of the session, in whole seconds.
+    /// The wait is a setting of the session, in whole seconds, and so is what becomes of a text that does not fit its column: an
+    /// error, whatever the service has chosen for its own statements.
     fn begin(wait: Duration) -> SqlStr {
         let seconds = wait.as_secs_f32().ceil().max(1.0);
         AssertSqlSafe(format!(
-            "SET @oncegate_lock_wait = @@innodb_lock_wait_timeout, \
-             innodb_lock_wait_timeout = {seconds:.0}; \
+            "SET @oncegate_lock_wait = @@innodb_lock_wait_timeout, @oncegate_sql_mode = @@sql_mode, \
+             innodb_lock_wait_timeout = {seconds:.0}, \
+             sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES'); \
              SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION"
         ))
         .into_sql_str()
     }
 
     fn set_back() -> Option<SqlStr> {
-        Some("SET innodb_lock_wait_timeout = @oncegate_lock_wait".into_sql_str())
+        let set_back =
+            "SET innodb_lock_wait_timeout = @oncegate_lock_wait, sql_mode = @oncegate_sql_mode";
+        Some(set_back.into_sql_str())
     }
 
     fn snapshot() -> SqlStr {
@@ -87,7 +86,12 @@ impl Dialect for MySql {
                     "fences",
                     include_str!("../../migrations/mysql/ledger/0002_fences.sql"),
                 ),
+                (
+                    "messages_and_jobs",
+                    include_str!("../../migrations/mysql/ledger/0003_messages_and_jobs.sql"),
+                ),
             ],
+            #[cfg(feature = "shop")]
             shop: &[
                 (
                     "shop",

@@ -68,7 +68,12 @@ impl Dialect for Postgres {
                     "fences",
                     include_str!("../../migrations/postgres/ledger/0002_fences.sql"),
                 ),
+                (
+                    "messages_and_jobs",
+                    include_str!("../../migrations/postgres/ledger/0003_messages_and_jobs.sql"),
+                ),
             ],
+            #[cfg(feature = "shop")]
             shop: &[
                 (
                     "shop",

@@ -75,7 +75,12 @@ impl Dialect for Sqlite {
                     "fences",
                     include_str!("../../migrations/sqlite/ledger/0002_fences.sql"),
                 ),
+                (
+                    "messages_and_jobs",
+                    include_str!("../../migrations/sqlite/ledger/0003_messages_and_jobs.sql"),
+                ),
             ],
+            #[cfg(feature = "shop")]
             shop: &[
                 (
                     "shop",

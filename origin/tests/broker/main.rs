@@ -163,7 +163,7 @@ async fn owe_messages<DB: Dialect>(books: &Books, messages: i64) {
         let order = format!("order{}", number / 2);
         let payload = json!({ "order": order, "status": "PAID" });
         let owed = Owed::new(Id::parse(&order).unwrap(), number, "notice", payload).unwrap();
-        owe::<DB>(&mut connection, &owed).await.unwrap();
+        owe(&mut connection, &owed).await.unwrap();
     }
 }
 

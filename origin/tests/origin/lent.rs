@@ -4,7 +4,7 @@ use std::future::pending;
 
 use oncegate_core::key::KeyKind;
 use oncegate_origin::ledger::{Effect, Failure, Ledger};
-use oncegate_origin::sql::{Database, Dialect, Sql, Statements};
+use oncegate_origin::sql::{Dialect, Sql, Statements};
 use sqlx::Pool;
 use sqlx::pool::PoolOptions;
 
@@ -64,16 +64,31 @@ async fn a_connection_that_is_lent_goes_back_as_it_came_however_the_transaction_
     });
 }
 
-/// Whatever the server's default is: the ledger's own connections cut nothing.
+/// MySQL cuts a text that does not fit its column, if it is told to. The ledger's transactions tell it otherwise.
 #[tokio::test]
-async fn a_connection_of_the_ledgers_own_is_strict() {
+async fn in_the_ledgers_transaction_nothing_is_cut_whatever_the_service_has_chosen() {
     on_database!(|fixture| {
-        if fixture.books.kind() == Kind::MySql {
-            let url = fixture.books.url();
-            let database = Database::<DB>::open(&url).await.unwrap();
-            let sql = "SELECT @@sql_mode LIKE '%STRICT_ALL_TABLES%' AS n";
-            let row = database.read().await.unwrap().first(sql, &[]).await;
-            assert_eq!(row.unwrap().unwrap().get::<i64>("n").unwrap(), 1);
+        if fixture.books.kind() != Kind::MySql {
+            return;
         }
+        let table = "CREATE TABLE short (name VARCHAR(4) NOT NULL)";
+        fixture.books.run(table).await;
+        let pool = PoolOptions::<DB>::new().max_connections(1);
+        let pool = pool.connect(&fixture.books.url()).await.unwrap();
+        let insert = "INSERT INTO short (name) VALUES ('too long')";
+        let mut lax = pool.acquire().await.unwrap();
+        lax.run("SET SESSION sql_mode = ''", &[]).await.unwrap();
+        lax.run(insert, &[]).await.unwrap();
+        drop(lax);
+        let ledger = Ledger::new(pool.clone());
+        let call = call("k", 'a', KeyKind::Client);
+        let ended = ledger.once(&call, async move |connection: &mut DB::Connection| {
+            connection.run(insert, &[]).await?;
+            Ok(executed("cut"))
+        });
+        assert!(matches!(ended.await, Err(Failure::NotExecuted(_))));
+        let mode = "SELECT CAST(CHAR_LENGTH(@@sql_mode) AS SIGNED) AS n";
+        let row = pool.acquire().await.unwrap().first(mode, &[]).await;
+        assert_eq!(row.unwrap().unwrap().get::<i64>("n").unwrap(), 0);
     });
 }

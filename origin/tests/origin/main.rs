@@ -20,6 +20,7 @@ mod outside;
 mod process;
 mod purge;
 mod routed;
+mod rows;
 mod scenarios;
 mod shop;
 mod signature;

@@ -37,6 +37,14 @@ pub(super) fn clippy(project: &Project) -> Result<Tally> {
         let clippy = [&["clippy"], native, &strict[..]].concat();
         check(project, &clippy, advice)?;
     }
+    // The ledger as a service imports it, without the shop.
+    let alone = ["--no-default-features", "--features", "postgres"];
+    let library = ["clippy", "--package", "oncegate-origin", "--lib"];
+    check(
+        project,
+        &[&library, &alone[..], &strict[..]].concat(),
+        advice,
+    )?;
     check(
         project,
         &[&["clippy"], &WASM[..], &SHELLS[..], &strict[..]].concat(),

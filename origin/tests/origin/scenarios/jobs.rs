@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use oncegate_origin::clock::now_ms;
 use oncegate_origin::id::Id;
-use oncegate_origin::job::{Run, Settings, settle};
+use oncegate_origin::job::{Run, Settings};
 use oncegate_origin::lock;
+use oncegate_origin::shop::payout::settle;
 use oncegate_origin::sql::{Dialect, Statements};
 
 use serde_json::json;
@@ -267,7 +268,7 @@ async fn pitfall_expiry_shorter_than_work() {
     on_store!(|store| {
         let mut connection = store.connect().await;
         let naive = async |connection: &mut DB::Connection, owner, now| {
-            lock::take::<DB>(
+            lock::take(
                 connection,
                 Id::literal("naive"),
                 Id::literal(owner),
@@ -301,7 +302,7 @@ async fn pitfall_lock_release_without_owner() {
         let mut connection = store.connect().await;
         let now = now_ms();
         let take = async |connection: &mut DB::Connection, owner, from, until| {
-            lock::take::<DB>(
+            lock::take(
                 connection,
                 Id::literal("t"),
                 Id::literal(owner),
@@ -321,13 +322,13 @@ async fn pitfall_lock_release_without_owner() {
         connection.run("ROLLBACK", &[]).await.unwrap();
         // Ours leaves the lock with whoever has it.
         assert!(
-            !lock::release::<DB>(&mut connection, Id::literal("t"), Id::literal("slow"))
+            !lock::release(&mut connection, Id::literal("t"), Id::literal("slow"))
                 .await
                 .unwrap()
         );
         assert!(!take(&mut connection, "third", now + 30, now + 1000).await);
         assert!(
-            lock::release::<DB>(&mut connection, Id::literal("t"), Id::literal("next"))
+            lock::release(&mut connection, Id::literal("t"), Id::literal("next"))
                 .await
                 .unwrap()
         );

@@ -45,7 +45,7 @@ impl<DB: Dialect> Store<DB> {
         let mut connection = self.connect().await;
         let payload = json!({ "order": aggregate, "status": "PAID" });
         let owed = Owed::new(Id::parse(aggregate).unwrap(), place, "notice", payload).unwrap();
-        owe::<DB>(&mut connection, &owed).await.unwrap();
+        owe(&mut connection, &owed).await.unwrap();
     }
 
     /// As if the pauses and leases were over.
@@ -239,7 +239,7 @@ async fn what_is_rolled_back_owes_nothing() {
         let mut connection = store.connect().await;
         connection.run("BEGIN", &[]).await.unwrap();
         let owed = Owed::new(Id::literal("a"), 1, "notice", json!({})).unwrap();
-        owe::<DB>(&mut connection, &owed).await.unwrap();
+        owe(&mut connection, &owed).await.unwrap();
         connection.run("ROLLBACK", &[]).await.unwrap();
         assert_eq!(store.books.number("SELECT count(*) FROM outbox").await, 0);
     });
@@ -253,7 +253,7 @@ async fn records_are_forgotten_after_the_window_and_not_before() {
         let consumer = Id::literal("c");
         for message in ["old", "new"].map(Id::literal) {
             assert!(
-                consumer::is_new::<DB>(&mut connection, consumer, message)
+                consumer::is_new(&mut connection, consumer, message)
                     .await
                     .unwrap()
             );
@@ -264,7 +264,7 @@ async fn records_are_forgotten_after_the_window_and_not_before() {
         assert_eq!(consumer::purge(&store.database, now).await.unwrap(), 1);
         let later = now + consumer::WINDOW_MS;
         assert!(
-            !consumer::is_new::<DB>(&mut connection, consumer, Id::literal("new"))
+            !consumer::is_new(&mut connection, consumer, Id::literal("new"))
                 .await
                 .unwrap()
         );

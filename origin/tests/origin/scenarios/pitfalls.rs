@@ -68,18 +68,16 @@ async fn pitfall_lock_taken_for_idempotency() {
         let mut connection = store.naive().await;
         let pay = Id::literal("pay");
         for owner in ["first", "duplicate that comes later"].map(Id::literal) {
-            let taken = lock::take::<DB>(&mut connection, pay, owner, 10, 20).await;
+            let taken = lock::take(&mut connection, pay, owner, 10, 20).await;
             assert!(taken.unwrap());
             connection.run(INSERT, &[]).await.unwrap();
-            lock::release::<DB>(&mut connection, pay, owner)
-                .await
-                .unwrap();
+            lock::release(&mut connection, pay, owner).await.unwrap();
         }
         assert_eq!(store.naive_rows().await, 2);
         let mut new = Vec::new();
         for _ in 0..2 {
             new.push(
-                consumer::is_new::<DB>(&mut connection, pay, Id::literal("m"))
+                consumer::is_new(&mut connection, pay, Id::literal("m"))
                     .await
                     .unwrap(),
             );
@@ -181,7 +179,7 @@ async fn pitfall_no_double_click_taken_for_business_idempotency() {
         let payments = Id::literal("payments");
         for _click in ["on the phone", "on the tablet"] {
             new.push(
-                consumer::is_new::<DB>(&mut connection, payments, Id::literal("p"))
+                consumer::is_new(&mut connection, payments, Id::literal("p"))
                     .await
                     .unwrap(),
             );
