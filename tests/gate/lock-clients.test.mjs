@@ -3,7 +3,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
 import { after, before, beforeEach, test } from "node:test";
 
 import { createLocks } from "../../sdk/dist/lock.js";
@@ -141,4 +145,46 @@ test("a program in Rust hears that its lock is lost", async () => {
   const [, fence] = (await rust.says()).match(/^held (\d+)$/);
   await takeAway(Number(fence));
   assert.equal(await rust.says(), "lost");
+});
+
+/** A worker that takes the lock for a second at a time, says so, and takes a mug off the shelf when it is told to. */
+function worker(shelf, fenced) {
+  const place = [stack.gate, SECRET, name, shelf, fenced];
+  const child = spawn("cargo", ["run", "--quiet", "--package", "oncegate-origin", "--example", "worker", "--", ...place], { stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const says = async () => (await lines.next()).value;
+  return {
+    says,
+    send: (signal) => child.kill(signal),
+    act: async () => {
+      child.stdin.write("act\n");
+      return says();
+    },
+  };
+}
+
+test("a lock shorter than the work moves the stock twice, and with its fence once", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "oncegate-shelf-"));
+  const shelf = join(folder, "shop.sqlite");
+  const stock = () => {
+    const database = new DatabaseSync(shelf, { readOnly: true });
+    const { stock } = database.prepare("SELECT stock FROM products WHERE sku = 'mug'").get();
+    database.close();
+    return stock;
+  };
+  for (const [fenced, said, left] of [["unfenced", "moved", 98], ["fenced", "late", 97]]) {
+    name = `lock-${randomUUID()}`;
+    const slow = worker(shelf, fenced);
+    const first = (await slow.says()).match(/^held (\d+)$/)[1];
+    // It stands still for longer than its lock lasts, and does not know it.
+    slow.send("SIGSTOP");
+    const next = worker(shelf, fenced);
+    const second = (await next.says()).match(/^held (\d+)$/)[1];
+    assert.ok(Number(second) > Number(first));
+    assert.equal(await next.act(), "moved");
+    slow.send("SIGCONT");
+    assert.equal(await slow.act(), said);
+    assert.equal(stock(), left);
+  }
+  await rm(folder, { recursive: true });
 });
