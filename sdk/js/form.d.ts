@@ -35,7 +35,7 @@ export interface FormOptions {
   ignore?: string[];
   /**
    * The route takes one-time tokens and nothing else: they are fetched ahead (`oncegate/tokens`). `route` is the
-   * gate's name of it, where it has several.
+   * gate's name of it, if its path does not tell.
    * @defaultValue whether there is the attribute `data-oncegate-token`; its value, if it has one, is the route
    */
   token?: boolean | { route: string };

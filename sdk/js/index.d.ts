@@ -205,7 +205,7 @@ export interface Request {
   ignore?: string[];
   /** For a gate on another origin that needs cookies: `"include"`. @defaultValue "same-origin" */
   credentials?: RequestCredentials;
-  /** The gate's name of the route, where it has several: for look-ups and cancellations. */
+  /** The gate's name of the route, for look-ups and cancellations, if its path and method do not tell. */
   route?: string;
   /**
    * The value of which the gate makes the key, if the route generates its keys (an order number): for

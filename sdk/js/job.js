@@ -2,6 +2,7 @@
 
 import { OncegateError } from "./error.js";
 import { mediaOf, takePayload } from "./payload.js";
+import { nameRoute } from "./route.js";
 
 const ENDPOINT = "/.oncegate/v1/operations";
 
@@ -45,7 +46,7 @@ function underKey(job, act, key) {
   asking.delete("content-type");
   asking.set("idempotency-key", job.generatedKey ?? key);
   const url = new URL(act === "cancel" ? `${ENDPOINT}/cancel` : ENDPOINT, job.url);
-  if (job.route !== undefined) url.searchParams.set("route", job.route);
+  nameRoute(url, job);
   return [url.href, { method: act === "cancel" ? "POST" : "GET", headers: asking, credentials, cache: "no-store" }];
 }
 

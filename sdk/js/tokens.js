@@ -5,6 +5,7 @@
 // is given out, a place is kept for it before it is fetched, and where a key was sent and its token is lost, nothing
 // is sent. A token that nothing was sent with may be exchanged at any time.
 
+import { nameRoute } from "./route.js";
 import { openStorage } from "./storage.js";
 
 const ENTRY = "oncegate:token:";
@@ -185,9 +186,10 @@ async function fetchToken(job) {
   }
 }
 
-async function ask({ url, headers, credentials, route }) {
+async function ask(job) {
+  const { url, headers, credentials } = job;
   const endpoint = new URL(ENDPOINT, url);
-  if (route !== undefined) endpoint.searchParams.set("route", route);
+  nameRoute(endpoint, job);
   // All headers go along, as with a look-up: what lets the request pass to the gate should let this pass, too.
   const asking = new Headers(headers);
   asking.delete("content-type");

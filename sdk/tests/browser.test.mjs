@@ -48,7 +48,7 @@ function order(request, response) {
 
 async function handle(request, response) {
   request.body = Buffer.concat(await request.toArray()).toString();
-  if (request.url === "/.oncegate/v1/operations") {
+  if (request.url.startsWith("/.oncegate/v1/operations?")) {
     const state = shop.orders.has(request.headers["idempotency-key"]) ? "executed" : "absent";
     return response.setHeader("content-type", "application/json").end(JSON.stringify({ state, safe_new_key: false }));
   }

@@ -108,7 +108,7 @@ test("cancel is failed, or it was too late and it is done, or nobody knows yet",
     assert.equal(result.outcome, outcome);
     assert.deepEqual([client.state("cart-42").phase, client.state("cart-42").epoch], [phase, epoch]);
     assert.equal(sent.keys().length, 1);
-    assert.ok(sent.slice(1).every(({ url }) => url.endsWith("/operations/cancel")));
+    assert.ok(sent.slice(1).every(({ url }) => url.includes("/operations/cancel?")));
   }
 });
 
@@ -150,6 +150,14 @@ test("questions name the route, the value that the gate makes its key of, and wh
   assert.deepEqual(sent.looks[0], { url: "https://shop.example/.oncegate/v1/operations?route=orders", key: "4711" });
   await client.cancel(question);
   assert.deepEqual([sent[1].url, sent[1].key], ["https://shop.example/.oncegate/v1/operations/cancel?route=orders", "4711"]);
+});
+
+test("questions name the request, where the page names no route", async () => {
+  const { client, sent } = await reloaded(seen("cancelled", true));
+  await client.lookup(QUESTION);
+  await client.cancel(QUESTION);
+  assert.equal(sent.looks[0].url, "https://shop.example/.oncegate/v1/operations?path=%2Forders");
+  assert.equal(sent[1].url, "https://shop.example/.oncegate/v1/operations/cancel?path=%2Forders");
 });
 
 test("t4 on a route that makes its keys itself, nothing is cancelled that nobody uses, unless the page says of what they are made", async () => {
