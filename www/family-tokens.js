@@ -7,14 +7,14 @@
 
 import { createOncegate } from "/oncegate/index.js";
 import { tokens as tokensOf } from "/oncegate/tokens.js";
-import { send, short, tallied } from "./family-ask.js";
-import { operation, orders } from "./witness.js";
+import { backRoom, send, short, tallied } from "./family-ask.js";
+import { operation, orders, read } from "./witness.js";
 
 const COPIES = 20;
 const TARGET = "/lab/orders";
 const PATIENCE_MS = 10_000;
 
-export const tokens = { name: "tokens", guide: { en: "docs/tokens.md", zh: "docs/zh/tokens.md" }, steps: { many, changed, forged } };
+export const tokens = { name: "tokens", guide: { en: "docs/tokens.md", zh: "docs/zh/tokens.md" }, steps: { many, changed, forged, naive } };
 
 /** As if a browser's profile had been copied, token and all. */
 async function many(tell) {
@@ -46,6 +46,16 @@ async function forged(tell) {
   const paid = booked.some((each) => each === null) ? null : booked.flat().length;
   tell([["page", "forgeries", keys.length], ["page", "answers", tallied(answers.map(short))], ["shop", "orders", paid]]);
   return { holds: paid === 0, say: "refused", values: { forgeries: keys.length } };
+}
+
+/** The same twenty at a server that looks its token up, does the work and deletes it; the shop's back room has one. */
+async function naive(tell) {
+  const { token } = await backRoom("naive", {});
+  const path = `/lab/naive/${token}`;
+  const answers = await Promise.all(Array.from({ length: COPIES }, () => send(path, {})));
+  const made = (await read(path))?.orders;
+  tell([["page", "copies", COPIES], ["page", "answers", tallied(answers.map(short))], ["shop", "naive", made]]);
+  return { holds: made === 1, say: "naive", values: { made } };
 }
 
 /** A token as the SDK fetches one ahead of the click, and the storage in which it keeps it. */

@@ -9,6 +9,8 @@ const en = {
   tokens_hint_changed: "nine bags instead of one",
   tokens_do_forged: "Forge three tokens",
   tokens_hint_forged: "one made up, one changed, one plain key",
+  tokens_do_naive: "The same 20 without the gate",
+  tokens_hint_naive: "at a server that looks, works and deletes",
   tokens_row_copies: "copies that sent it",
   tokens_row_told: "what they were told",
   tokens_row_again: "the second order was answered",
@@ -18,8 +20,10 @@ const en = {
   tokens_row_attempts: "tries at the shop",
   tokens_row_orders: "orders under the token",
   tokens_row_pieces: "bags sold",
+  tokens_row_naive: "orders of that server",
   tokens_once: ({ copies, paid }) => `${copies} uses, ${paid === 1 ? "one order" : `${paid} orders`}. Every copy heard its answer.`,
   tokens_spent: ({ paid }) => (paid === 1 ? "A token is good for one order and nothing else." : `${paid} orders under one token.`),
+  tokens_naive: ({ made }) => (made === 1 ? "One order: this time nothing fell into the gap." : `${made} orders from one token. This is the gap between looking and deleting.`),
   tokens_refused: ({ forgeries }) => `None of the ${forgeries} got past the gate: whoever has no secret makes no token.`,
 };
 
@@ -32,6 +36,8 @@ const zh = {
   tokens_hint_changed: "一袋改成九袋",
   tokens_do_forged: "伪造三个令牌",
   tokens_hint_forged: "一个编造，一个改过，一个普通的键",
+  tokens_do_naive: "不经网关，同样 20 次",
+  tokens_hint_naive: "服务器先查、再办、后删",
   tokens_row_copies: "发送它的副本",
   tokens_row_told: "它们得到的答复",
   tokens_row_again: "第二个订单的答复",
@@ -41,8 +47,10 @@ const zh = {
   tokens_row_attempts: "到店次数",
   tokens_row_orders: "这个令牌下的订单",
   tokens_row_pieces: "售出袋数",
+  tokens_row_naive: "那台服务器的订单",
   tokens_once: ({ copies, paid }) => `用了 ${copies} 次，${paid} 个订单。每个副本都得到了答复。`,
   tokens_spent: ({ paid }) => (paid === 1 ? "一个令牌只够一个订单，别的都不行。" : `一个令牌下有 ${paid} 个订单。`),
+  tokens_naive: ({ made }) => (made === 1 ? "一个订单：这回没有请求落进空隙。" : `一个令牌，${made} 个订单。这就是查和删之间的空隙。`),
   tokens_refused: ({ forgeries }) => `${forgeries} 个都没能通过网关：没有密钥，就造不出令牌。`,
 };
 

@@ -7,6 +7,7 @@ mod callbacks;
 mod claims;
 mod cron;
 mod locks;
+mod naive;
 mod orders;
 mod records;
 
@@ -23,6 +24,7 @@ use crate::sql::Dialect;
 /// The routes.
 pub(super) fn routes<DB: Dialect>() -> Router<Context<DB>> {
     Router::new()
+        .merge(naive::routes())
         .route("/lab/callbacks", post(callbacks::sign::<DB>))
         .route("/lab/callbacks/{order}", get(callbacks::show::<DB>))
         .route("/lab/claims", post(claims::deliver::<DB>))
