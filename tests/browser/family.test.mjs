@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 
-import { clickPay, ending, newCustomer, openShop, startBrowser } from "../support/browser.mjs";
-import { startStack, until } from "../support/stack.mjs";
+import { clickPay, ending, newCustomer, openShop, startBrowser, watchOrders } from "../support/browser.mjs";
+import { lookUp, startStack, until } from "../support/stack.mjs";
 
 let stack;
 let browser;
@@ -122,4 +122,24 @@ test("each card names a page that exists, in both languages", async () => {
       assert.ok(existsSync(new URL(`../../${named}`, import.meta.url)), named);
     }
   }
+});
+
+test("the shop beside the family: another card after a reload cancels the first payment, though the gate has several routes", async () => {
+  const sends = watchOrders(customer.context);
+  await openShop(page, stack.gate);
+  await stack.tell("stop-origin");
+  await page.getByTestId("card-number").fill("5555 5555 5555 4444");
+  await clickPay(page);
+  await until(() => sends.keys.size, (keys) => keys === 1);
+  const [key] = sends.keys;
+  const state = async () => (await lookUp(stack, key, "orders")).state;
+  await until(state, (word) => word === "unknown");
+  await page.reload();
+  await page.locator("[data-testid=pay]:not([disabled])").waitFor();
+  await page.getByTestId("card-number").fill("4111 1111 1111 1111");
+  await stack.tell("start-origin");
+  await clickPay(page);
+  await ending(page, "done");
+  assert.equal(await state(), "cancelled");
+  assert.deepEqual(stack.rows(), { orders: 1, payments: 1 });
 });
