@@ -20,8 +20,9 @@
 //! | `world` | draws a world from a seed |
 //! | `story` | tells a world in prose |
 //! | `check` | small worlds, seen whole |
+//! | `explore` | every state of a small world |
 //! | `claims` | a message and those who want to work on it, seen whole |
-//! | `locks` | programs that take one lock in turn |
+//! | `locks` | programs that take one lock in turn; and two or three of them, seen whole |
 //! | `tabs` | two tabs of one browser, seen whole |
 //! | `webhooks` | a service that sends events, and a shop that does what they say |
 //!
@@ -32,6 +33,7 @@ pub mod check;
 pub mod claims;
 mod courier;
 mod env;
+mod explore;
 mod faults;
 pub mod locks;
 mod model;

@@ -1,9 +1,9 @@
-//! Locks under crashes, evictions, lost and late messages and clocks that are set; and that it would be seen
-//! if a shell got one of these things wrong.
+//! Locks under crashes, evictions, lost and late messages and clocks that are set, in drawn worlds and in every
+//! state of small ones; and that it would be seen if a shell got one of these things wrong.
 
 use std::sync::LazyLock;
 
-use oncegate_tests::locks::{LockBug, LockFailure, LockOracle, LockSummary, run};
+use oncegate_tests::locks::{Clients, LockBug, LockFailure, LockOracle, LockSummary, explore, run};
 
 const SEEDS: u64 = 3_000;
 
@@ -112,4 +112,49 @@ fn planted_a_row_after_the_answer_is_caught() {
 #[test]
 fn planted_a_lost_wake_up_is_caught() {
     caught(LockBug::WakeLost, LockOracle::NoLostWakeUp);
+}
+
+#[test]
+fn in_every_state_of_a_small_world_one_has_the_lock_nobody_sleeps_and_nobody_starves() {
+    for clients in [Clients::Two, Clients::Three] {
+        match explore(clients, None) {
+            Ok(explored) => {
+                println!("{clients:?}: {} states", explored.states);
+                assert!(explored.states > 10_000, "{explored:?}");
+            }
+            Err(violation) => panic!("{violation}"),
+        }
+    }
+}
+
+#[track_caller]
+fn found(clients: Clients, bug: LockBug, oracle: LockOracle) {
+    let violation = explore(clients, Some(bug)).expect_err("nothing was found");
+    println!("{bug:?}: {violation}");
+    assert_eq!(violation.oracle, oracle);
+}
+
+#[test]
+fn planted_bugs_are_found_in_a_small_world() {
+    found(
+        Clients::Two,
+        LockBug::FenceFromClock,
+        LockOracle::FencesGrow,
+    );
+    found(
+        Clients::Two,
+        LockBug::HandedForTtl,
+        LockOracle::GoneCostAMoment,
+    );
+    found(
+        Clients::Two,
+        LockBug::KeyIgnored,
+        LockOracle::OneLockPerRequest,
+    );
+    found(
+        Clients::Three,
+        LockBug::ReleasedByAnyone,
+        LockOracle::OneHolder,
+    );
+    found(Clients::Two, LockBug::WakeLost, LockOracle::NoLostWakeUp);
 }

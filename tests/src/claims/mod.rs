@@ -4,8 +4,16 @@
 //! What workers believe is theirs; what is true is kept beside it: which claims were granted, which
 //! completions were taken. The sentences that must hold are in [`Oracle`].
 
-mod explore;
 mod world;
 
-pub use explore::{Explored, Violation, explore};
-pub use world::{Bug, Oracle};
+use self::world::World;
+pub use self::world::{Bug, Oracle};
+pub use crate::explore::{Explored, Violation};
+
+/// Visits every state of the world, with this bug in it.
+///
+/// # Errors
+/// The first sentence that does not hold.
+pub fn explore(bug: Option<Bug>) -> Result<Explored, Violation<Oracle>> {
+    crate::explore::explore(World::new(bug))
+}

@@ -4,6 +4,8 @@ use oncegate_core::claim::{self, Age, Answer, Decided, Owners, fence, maker, ter
 use oncegate_core::identity::Identity;
 use oncegate_core::operation::{Operation, State};
 
+use crate::explore::Small;
+
 const LEASE_MS: u64 = 1_000;
 const WINDOW_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
 const BEGINNING_MS: u64 = 1_900_000_000_000;
@@ -91,7 +93,7 @@ struct Worker {
 
 #[derive(Clone, Debug)]
 pub(super) struct World {
-    pub(super) bug: Option<Bug>,
+    bug: Option<Bug>,
     record: Option<Operation>,
     tick: u64,
     workers: [Worker; WORKERS],
@@ -145,104 +147,6 @@ impl World {
             last_fence: 0,
             completions: 0,
         }
-    }
-
-    /// Tells states apart. A heartbeat that changes nothing but the record's revision makes no other one.
-    pub(super) fn text(&self) -> String {
-        let record = self.record.as_ref().map(|record| {
-            let mut told = serde_json::to_value(record).expect("a record can be written");
-            told["revision"] = serde_json::Value::Null;
-            told.to_string()
-        });
-        format!(
-            "{record:?} {} {:?} {:?} {:?} {:?} {} {}",
-            self.tick,
-            self.workers,
-            self.under_way,
-            self.granted,
-            self.holder,
-            self.copies,
-            self.completions
-        )
-    }
-
-    pub(super) fn events(&self) -> Vec<Event> {
-        let mut events = Vec::new();
-        let has_room = self.under_way.len() < MOST_UNDER_WAY;
-        for (index, worker) in self.workers.iter().enumerate() {
-            match (&worker.asking, &worker.owner) {
-                (None, None) if has_room && worker.nonces < MOST_NONCES[index] => {
-                    events.push(Event::Ask(index));
-                }
-                (Some(_), None) if has_room => events.push(Event::AskAgain(index)),
-                (_, Some(_)) if has_room => {
-                    let verbs = [Verb::Complete, Verb::Heartbeat, Verb::Release];
-                    events.extend(verbs.map(|verb| Event::Say(index, verb)));
-                }
-                _ => {}
-            }
-            if worker.asking.is_some() || worker.owner.is_some() {
-                events.push(Event::Crash(index));
-            }
-        }
-        for (index, message) in self.under_way.iter().enumerate() {
-            events.push(Event::Lose(index));
-            for answered in [true, false] {
-                let has_copy = !message.is_copy && self.copies < MOST_COPIES;
-                let keeps = match has_copy {
-                    true => &[false, true][..],
-                    false => &[false],
-                };
-                events.extend(keeps.iter().map(|keeps_copy| Event::Deliver {
-                    index,
-                    answered,
-                    keeps_copy: *keeps_copy,
-                }));
-            }
-        }
-        if self.tick < LAST_TICK {
-            events.push(Event::Tick);
-        }
-        events
-    }
-
-    pub(super) fn after(&self, event: &Event) -> Result<Self, Oracle> {
-        let mut world = self.clone();
-        match *event {
-            Event::Ask(index) => {
-                let worker = &mut world.workers[index];
-                worker.nonces += 1;
-                worker.asking = Some(format!("worker-{index}-{}", worker.nonces));
-                world.ask(index);
-            }
-            Event::AskAgain(index) => world.ask(index),
-            Event::Say(index, verb) => world.say(index, verb),
-            Event::Crash(index) => {
-                let nonces = world.workers[index].nonces;
-                world.workers[index] = Worker {
-                    nonces,
-                    ..Worker::default()
-                };
-            }
-            Event::Lose(index) => drop(world.under_way.remove(index)),
-            Event::Deliver {
-                index,
-                answered,
-                keeps_copy,
-            } => {
-                let message = world.under_way[index].clone();
-                match keeps_copy {
-                    true => {
-                        world.under_way[index].is_copy = true;
-                        world.copies += 1;
-                    }
-                    false => drop(world.under_way.remove(index)),
-                }
-                world.hear(&message, answered)?;
-            }
-            Event::Tick => world.tick += 1,
-        }
-        Ok(world)
     }
 
     fn send(&mut self, worker: usize, says: Says) {
@@ -441,7 +345,7 @@ impl World {
     }
 
     /// Somebody new comes when every lease is over.
-    pub(super) fn can_be_done(&self) -> Result<(), Oracle> {
+    fn can_be_done(&self) -> Result<(), Oracle> {
         let later_ms = self.now_ms() + 2 * LEASE_MS;
         let mut later = self.clone();
         let decided = later.claim(later_ms, "somebody new")?;
@@ -456,6 +360,113 @@ impl World {
             true => Ok(()),
             false => Err(Oracle::NeverLost),
         }
+    }
+}
+
+impl Small for World {
+    type Event = Event;
+    type Oracle = Oracle;
+
+    /// Tells states apart. A heartbeat that changes nothing but the record's revision makes no other one.
+    fn text(&self) -> String {
+        let record = self.record.as_ref().map(|record| {
+            let mut told = serde_json::to_value(record).expect("a record can be written");
+            told["revision"] = serde_json::Value::Null;
+            told.to_string()
+        });
+        format!(
+            "{record:?} {} {:?} {:?} {:?} {:?} {} {}",
+            self.tick,
+            self.workers,
+            self.under_way,
+            self.granted,
+            self.holder,
+            self.copies,
+            self.completions
+        )
+    }
+
+    fn events(&self) -> Vec<Event> {
+        let mut events = Vec::new();
+        let has_room = self.under_way.len() < MOST_UNDER_WAY;
+        for (index, worker) in self.workers.iter().enumerate() {
+            match (&worker.asking, &worker.owner) {
+                (None, None) if has_room && worker.nonces < MOST_NONCES[index] => {
+                    events.push(Event::Ask(index));
+                }
+                (Some(_), None) if has_room => events.push(Event::AskAgain(index)),
+                (_, Some(_)) if has_room => {
+                    let verbs = [Verb::Complete, Verb::Heartbeat, Verb::Release];
+                    events.extend(verbs.map(|verb| Event::Say(index, verb)));
+                }
+                _ => {}
+            }
+            if worker.asking.is_some() || worker.owner.is_some() {
+                events.push(Event::Crash(index));
+            }
+        }
+        for (index, message) in self.under_way.iter().enumerate() {
+            events.push(Event::Lose(index));
+            for answered in [true, false] {
+                let has_copy = !message.is_copy && self.copies < MOST_COPIES;
+                let keeps = match has_copy {
+                    true => &[false, true][..],
+                    false => &[false],
+                };
+                events.extend(keeps.iter().map(|keeps_copy| Event::Deliver {
+                    index,
+                    answered,
+                    keeps_copy: *keeps_copy,
+                }));
+            }
+        }
+        if self.tick < LAST_TICK {
+            events.push(Event::Tick);
+        }
+        events
+    }
+
+    fn after(&self, event: &Event) -> Result<Self, Oracle> {
+        let mut world = self.clone();
+        match *event {
+            Event::Ask(index) => {
+                let worker = &mut world.workers[index];
+                worker.nonces += 1;
+                worker.asking = Some(format!("worker-{index}-{}", worker.nonces));
+                world.ask(index);
+            }
+            Event::AskAgain(index) => world.ask(index),
+            Event::Say(index, verb) => world.say(index, verb),
+            Event::Crash(index) => {
+                let nonces = world.workers[index].nonces;
+                world.workers[index] = Worker {
+                    nonces,
+                    ..Worker::default()
+                };
+            }
+            Event::Lose(index) => drop(world.under_way.remove(index)),
+            Event::Deliver {
+                index,
+                answered,
+                keeps_copy,
+            } => {
+                let message = world.under_way[index].clone();
+                match keeps_copy {
+                    true => {
+                        world.under_way[index].is_copy = true;
+                        world.copies += 1;
+                    }
+                    false => drop(world.under_way.remove(index)),
+                }
+                world.hear(&message, answered)?;
+            }
+            Event::Tick => world.tick += 1,
+        }
+        Ok(world)
+    }
+
+    fn check(&self) -> Result<(), Oracle> {
+        self.can_be_done()
     }
 }
 

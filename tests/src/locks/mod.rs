@@ -9,12 +9,17 @@
 //! | --- | --- |
 //! | `object` | rows and memory, and what is lost with the latter |
 //! | `program` | who takes the lock |
+//! | `small` | two or three clients and a few seconds, seen whole |
 
 mod object;
 mod program;
+mod small;
 mod world;
 
 use std::fmt;
+
+pub use self::small::Clients;
+pub use crate::explore::{Explored, Violation};
 
 /// What every run is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +93,14 @@ pub struct LockSummary {
 /// The sentence that did not hold.
 pub fn run(seed: u64, bug: Option<LockBug>) -> Result<LockSummary, LockFailure> {
     world::World::new(seed, bug).run()
+}
+
+/// Visits every state of a small world of locks.
+///
+/// # Errors
+/// The first sentence that does not hold.
+pub fn explore(clients: Clients, bug: Option<LockBug>) -> Result<Explored, Violation<LockOracle>> {
+    crate::explore::explore(small::World::new(clients, bug))
 }
 
 impl fmt::Display for LockFailure {

@@ -34,6 +34,7 @@ pub(super) enum Answer {
     Released,
 }
 
+#[derive(Clone, Debug)]
 pub(super) struct Object {
     bug: Option<LockBug>,
     row: Option<Held>,
@@ -42,6 +43,7 @@ pub(super) struct Object {
     fences: Fences,
     clock: Clock,
     pub(super) waiting: BTreeMap<Asker, (Call, u64)>,
+    /// How many grants there were: each has an owner of its own.
     owners: u128,
     /// Grants since this was last looked at, and whether each was handed over.
     pub(super) granted: Vec<(Held, bool)>,
@@ -181,12 +183,11 @@ impl Object {
         clock_ms: u64,
         verb: impl FnOnce(Lock, &mut Moment<'_>) -> (Lock, T, Vec<Told>),
     ) -> (T, Vec<(Call, Answer)>) {
-        self.owners += 1;
         let now_ms = self.clock.tick(clock_ms);
         let before = self.lock.held().map(|held| held.fence);
         let mut moment = Moment {
             now_ms,
-            owner: Owner::new(self.owners.to_be_bytes()),
+            owner: Owner::new((self.owners + 1).to_be_bytes()),
             fences: &mut self.fences,
         };
         let (lock, answer, told) = verb(std::mem::take(&mut self.lock), &mut moment);
@@ -203,6 +204,7 @@ impl Object {
             self.store();
         }
         if let Some(held) = self.lock.held().filter(|held| Some(held.fence) != before) {
+            self.owners += 1;
             let is_handed = told.iter().any(|told| matches!(told, Told::Granted(..)));
             self.granted.push((held.clone(), is_handed));
         }

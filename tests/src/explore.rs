@@ -1,19 +1,35 @@
-//! Every state that can be reached, breadth first, so that what is found is as short as can be.
+//! Every state of a small world that can be reached, breadth first, so that what is found is as short as can
+//! be.
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 
-use super::world::{Bug, Event, Oracle, World};
+/// A small world.
+pub(crate) trait Small: Sized {
+    /// What can happen in it.
+    type Event: fmt::Debug;
+    /// What must hold in it.
+    type Oracle: fmt::Debug;
+
+    /// Tells states apart.
+    fn text(&self) -> String;
+    /// What can happen next.
+    fn events(&self) -> Vec<Self::Event>;
+    /// The world when it has.
+    fn after(&self, event: &Self::Event) -> Result<Self, Self::Oracle>;
+    /// What must hold in this state.
+    fn check(&self) -> Result<(), Self::Oracle>;
+}
 
 /// A sentence that does not hold, and what has led there.
 #[derive(Debug)]
-pub struct Violation {
+pub struct Violation<O> {
     /// The sentence.
-    pub oracle: Oracle,
+    pub oracle: O,
     story: Vec<String>,
 }
 
-impl fmt::Display for Violation {
+impl<O: fmt::Debug> fmt::Display for Violation<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:?} does not hold after", self.oracle)?;
         self.story
@@ -29,14 +45,13 @@ pub struct Explored {
     pub states: usize,
 }
 
-/// Visits every state of the world, with this bug in it.
-///
-/// # Errors
-/// The first sentence that does not hold.
-pub fn explore(bug: Option<Bug>) -> Result<Explored, Violation> {
-    let first = World::new(bug);
+/// Visits every state of the world that begins so.
+pub(crate) fn explore<W: Small>(first: W) -> Result<Explored, Violation<W::Oracle>> {
     let mut seen = HashSet::from([first.text()]);
-    let mut steps = vec![Step::default()];
+    let mut steps = vec![Step {
+        before: 0,
+        event: None,
+    }];
     let mut ahead = VecDeque::from([(first, 0)]);
     while let Some((world, before)) = ahead.pop_front() {
         for event in world.events() {
@@ -52,7 +67,7 @@ pub fn explore(bug: Option<Bug>) -> Result<Explored, Violation> {
             if !seen.insert(next.text()) {
                 continue;
             }
-            if let Err(oracle) = next.can_be_done() {
+            if let Err(oracle) = next.check() {
                 return Err(violation(oracle, step, &steps));
             }
             steps.push(step);
@@ -63,13 +78,12 @@ pub fn explore(bug: Option<Bug>) -> Result<Explored, Violation> {
 }
 
 /// How a state was reached first.
-#[derive(Default)]
-struct Step {
+struct Step<E> {
     before: usize,
-    event: Option<Event>,
+    event: Option<E>,
 }
 
-fn violation(oracle: Oracle, last: Step, steps: &[Step]) -> Violation {
+fn violation<E: fmt::Debug, O>(oracle: O, last: Step<E>, steps: &[Step<E>]) -> Violation<O> {
     let mut story = Vec::new();
     let mut step = &last;
     while let Some(event) = &step.event {
