@@ -4,7 +4,8 @@ import { abortAllDurableObjects } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { expect, inject, test } from "vitest";
 
-import { GATE, effects, release, send, until } from "./support/gate.mjs";
+import { GATE, effects, newKey, openShard, release, send, until } from "./support/gate.mjs";
+import { watchStore } from "./support/store.mjs";
 
 const TRIGGERS = { skips: "*/10 * * * *", catches: "0-50/10 * * * *" };
 const NOT_EXECUTED = { status: 503, outcome: "not_executed" };
@@ -48,6 +49,35 @@ test("a slot that had no effect is gone on with by the next firing, which runs i
   expect(await runs("skips", [200, 201])).toEqual([1, 1]);
   await fire("skips", 202);
   expect(await runs("skips", [200, 201, 202])).toEqual([1, 1, 1]);
+});
+
+test("i2 a slot that had no effect, or of which nothing is known, is gone on with though every object was aborted since", async () => {
+  for (const [first, asks] of [[220, NOT_EXECUTED], [230, { status: 500, outcome: null }]]) {
+    await tell(key("skips", first), asks);
+    await fire("skips", first);
+    await abortAllDurableObjects();
+    await fire("skips", first + 1);
+    expect(await runs("skips", [first, first + 1])).toEqual([1, 1]);
+  }
+});
+
+test("a slot that failed is not gone on with for ever: three firings later it is left to a person", async () => {
+  await tell(key("skips", 240), NOT_EXECUTED);
+  await fire("skips", 240);
+  await fire("skips", 244);
+  expect(await runs("skips", [240, 244])).toEqual([0, 1]);
+});
+
+test("a slot writes two rows, and a look at earlier ones none", async () => {
+  // The first calls of an object's life make its tables: every slot is looked at once before.
+  await fire("skips", 254);
+  await fire("skips", 251);
+  const store = await watchStore(await openShard(newKey()));
+  await fire("skips", 253);
+  expect([await runs("skips", [250, 252, 253]), store.rowsWritten]).toEqual([[0, 0, 1], 2]);
+  store.clear();
+  await fire("skips", 253);
+  expect(store.rowsWritten).toBe(0);
 });
 
 test("missed slots are skipped, or caught up as far back as the job says", async () => {

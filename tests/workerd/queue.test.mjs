@@ -1,22 +1,31 @@
-// Messages of a Cloudflare Queue: what becomes of each, what they cost the store, and that none is executed twice.
+// Messages of a Cloudflare Queue: what becomes of each, what they cost the store, and that none is executed twice or keeps another waiting.
 
 import { abortAllDurableObjects, createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
-import { expect, inject, test } from "vitest";
+import { expect, inject, test, vi } from "vitest";
 
 import Gate from "../../target/gate/index.js";
-import { GATE, effects, newKey, release, send, shardOf, until } from "./support/gate.mjs";
+import { GATE, came, effects, newKey, release, send, shardOf, until } from "./support/gate.mjs";
 import { watchStore } from "./support/store.mjs";
 
 const newId = () => crypto.randomUUID().replaceAll("-", "");
 const keyOf = (id, queue = "messages") => `queue:${queue}:${id}`;
 
-/** Delivers messages in one batch: the ids of those that have left the queue, and of those that come again. */
-async function deliver(messages, queue = "messages") {
+/** Delivers messages in one batch: what became of it. */
+async function result(messages, queue = "messages", listen = () => {}) {
   const context = createExecutionContext();
-  const batch = createMessageBatch(queue, messages.map(({ id, body }) => ({ id, body, timestamp: new Date(), attempts: 1 })));
+  const batch = createMessageBatch(
+    queue,
+    messages.map(({ id, body, ageS = 0 }) => ({ id, body, timestamp: new Date(Date.now() - ageS * 1_000), attempts: 1 })),
+  );
+  batch.messages.forEach(listen);
   await new Gate(context, env).queue(batch);
-  const { explicitAcks, retryMessages, retryBatch } = await getQueueResult(batch, context);
+  return getQueueResult(batch, context);
+}
+
+/** The ids of those that have left the queue, and of those that come again. */
+async function deliver(messages, queue = "messages") {
+  const { explicitAcks, retryMessages, retryBatch } = await result(messages, queue);
   return { acked: explicitAcks, again: retryMessages.map(({ msgId }) => msgId), all: retryBatch.retry };
 }
 
@@ -65,13 +74,49 @@ test("each message of a batch has a fate of its own", async () => {
   expect(await effects(keyOf(done))).toBe(1);
 });
 
-test("text, bytes and JSON are requests", async () => {
-  const bodies = [{ shows: true }, JSON.stringify({ shows: true, text: "é" }), new TextEncoder().encode('{"shows":true}').buffer];
-  for (const body of bodies) {
+test("text, bytes and JSON are requests, each with its type", async () => {
+  const bytes = new TextEncoder().encode('{"a":"é"}');
+  const [json, text, octets] = ["application/json", "text/plain;charset=UTF-8", "application/octet-stream"];
+  for (const [body, expected] of [
+    [{ a: "é", b: [1, null] }, `${json} {"a":"é","b":[1,null]}`],
+    [[], `${json} []`],
+    [7, `${json} 7`],
+    ['{"a":"é"}', `${text} {"a":"é"}`],
+    [bytes.buffer, `${octets} {"a":"é"}`],
+    [new Uint8Array(bytes.buffer, 1, 3), `${octets} "a"`],
+  ]) {
     const id = newId();
     expect((await deliver([{ id, body }])).acked).toEqual([id]);
-    expect(await effects(keyOf(id))).toBe(1);
+    expect([await came(keyOf(id)), await effects(keyOf(id))]).toEqual([expected, 1]);
   }
+});
+
+test("a message waits as long as it has waited, five seconds at least and an hour at most; what can never be a request does not wait", async () => {
+  const postponed = { status: 503, outcome: "not_executed" };
+  const waits = [];
+  const listen = (message) => vi.spyOn(message, "retry").mockImplementation((options) => waits.push([message.id, options?.delaySeconds]));
+  const ids = [newId(), newId(), newId()];
+  await result([...[0, 100, 7_200].map((ageS, index) => ({ id: ids[index], body: postponed, ageS })), { id: "a,b", body: {}, ageS: 100 }], "messages", listen);
+  const waited = Object.fromEntries(waits);
+  expect([waited[ids[0]], waited[ids[2]], waited["a,b"], waits.length]).toEqual([5, 3_600, undefined, 4]);
+  expect(Math.abs(waited[ids[1]] - 100)).toBeLessThan(30);
+});
+
+test("what fails in the middle of a batch concerns that message alone", async () => {
+  const ids = [newId(), newId(), newId()];
+  // Whichever is written first, and that one as often as it is tried.
+  let failing;
+  const store = await watchStore(await openShard(ids[0]), (sql, values) => {
+    if (!/INSERT INTO operations/.test(sql)) return undefined;
+    const row = String(new Uint8Array(values[0]));
+    failing ??= row;
+    return row === failing && new Error("the disk is full");
+  });
+  const { acked, again } = await deliver(ids.map((id) => ({ id, body: {} })));
+  store.restore();
+  expect([acked.length, again.length]).toEqual([2, 1]);
+  expect((await deliver([{ id: again[0], body: {} }])).acked).toEqual(again);
+  for (const id of ids) expect(await effects(keyOf(id))).toBe(1);
 });
 
 test("what can never be a request comes again until it is a dead letter, and stops nobody", async () => {
@@ -92,6 +137,34 @@ test("what can never be a request comes again until it is a dead letter, and sto
   expect(acked).toEqual([well]);
   expect(again).toEqual(poison.map(({ id }) => id));
   expect(await effects(keyOf(reused))).toBe(1);
+  // Nor does it write anything.
+  const store = await watchStore(await openShard(reused));
+  expect((await deliver(poison.slice(0, 3))).again.length).toBe(3);
+  expect(store.rowsWritten).toBe(0);
+});
+
+test("what is no event in the queue of stored events is retried, and stops no other", async () => {
+  const [well, id] = [newKey(), newId()];
+  const request = { method: "POST", path_and_query: "/queued", fields: [] };
+  const head = (more) => JSON.stringify({ route: "queued", scope: "hostile", key: well, request, ...more });
+  const body = new ArrayBuffer(0);
+  const hostile = [
+    {}, null, 7, "text", [], new Map(), { head: 7, body }, { head: "", body }, { head: "{}", body }, { head: "[".repeat(10_000), body },
+    { head: head({ route: "nobodys" }), body }, { head: head({ key: "" }), body }, { head: head({ key: "a,b" }), body }, { head: head({ scope: 1 }), body },
+    { head: head({ request: null }), body }, { head: head() }, { head: head(), body: "text" }, { head: head(), body: {} },
+  ];
+  const messages = hostile.map((body) => ({ id: newId(), body }));
+  const { acked, again } = await deliver([...messages, { id, body: { head: head(), body } }], "oncegate-webhooks");
+  expect(acked).toEqual([id]);
+  expect(again).toEqual(messages.map(({ id }) => id));
+  expect(await effects(well)).toBe(1);
+});
+
+test("a message that failed as often as it may is a dead letter, and is kept", async () => {
+  const dead = newKey();
+  // It has no number, which is its key; the queue of dead letters asks for another one.
+  await env.DOOMED.send({ dead });
+  await until(() => effects(keyOf(dead, "doomed-dead")), (count) => count === 1);
 });
 
 test("the key is what the body names, where the queue says so", async () => {

@@ -64,6 +64,11 @@ export async function effects(key) {
   return Number(await (await fetch(`${inject("origin")}/effects?key=${encodeURIComponent(key)}`)).text());
 }
 
+/** With which type and body the origin was asked last. */
+export async function came(key) {
+  return (await fetch(`${inject("origin")}/came?key=${encodeURIComponent(key)}`)).text();
+}
+
 /** Lets the origin answer a request that it holds. */
 export async function release(key) {
   await until(async () => (await fetch(`${inject("origin")}/release?key=${encodeURIComponent(key)}`)).text(), (held) => held === "true");

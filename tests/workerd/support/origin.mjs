@@ -1,7 +1,8 @@
 // The origin behind the gate in workerd. It runs in Node, so each request's body says what shall be done with it, as JSON:
 // { status, outcome, body, size, announced, link, hold, shows }. With `hold` the effect happens, and the answer waits for
 // `POST /release?key=…`; with `announced` the answer of that `size` says its length; with `shows` the body says with which header fields the request came.
-// Where the gate itself makes the body, `POST /told?key=…` says ahead what shall be done with the next request of a key.
+// Where the gate itself makes the body, `POST /told?key=…` says ahead what shall be done with the next request of a key; `GET /came?key=…` says
+// with which type and body the last one came.
 
 import { startOrigin } from "../../support/origin.mjs";
 
@@ -10,12 +11,15 @@ export async function setup({ provide }) {
   const effects = new Map();
   const held = new Map();
   const told = new Map();
+  const came = new Map();
   const origin = await startOrigin(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url, "http://origin");
     const key = searchParams.get("key") ?? request.headers["idempotency-key"];
     if (pathname === "/effects") return response.end(String(effects.get(key) ?? 0));
     if (pathname === "/release") return response.end(String(release(held, key)));
+    if (pathname === "/came") return response.end(came.get(key) ?? "");
     if (pathname === "/told") return response.end(String(told.set(key, JSON.parse(request.body.toString())).size));
+    came.set(key, `${request.headers["content-type"]} ${request.body}`);
     const asks = told.get(key) ?? JSON.parse(request.body.toString() || "{}");
     told.delete(key);
     await act(asks, request, response, key, effects, held);
