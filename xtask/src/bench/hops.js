@@ -37,8 +37,7 @@ export class Shard {
       return Response.json(VIEW);
     }
     this.write(id, null, null, null);
-    const headers = [...request.headers].filter(([name]) => name !== "hop-claims");
-    headers.push(["hop-carries", DISPATCH], ["hop-stamp", STAMP]);
+    const headers = { "hop-key": request.headers.get("hop-key"), "hop-fields": request.headers.get("hop-fields"), "hop-carries": DISPATCH, "hop-stamp": STAMP };
     return this.env.COURIER.fetch("https://courier/orders", { method: "POST", headers, body: request.body, redirect: "manual" });
   }
 
@@ -59,14 +58,15 @@ async function claim(request, env) {
   const key = request.headers.get("idempotency-key");
   const headers = [...request.headers].filter(([name]) => name !== "content-length");
   headers.push(["accept-encoding", "identity"], ["oncegate-via", filled(22)], ["traceparent", filled(55)], ["x-forwarded-host", filled(15)]);
-  headers.push(["x-forwarded-proto", "http"], ["hop-key", key], ["hop-claims", CLAIM]);
-  return shardOf(env, key).fetch("https://shard/orders", { method: "POST", headers, body, redirect: "manual" });
+  headers.push(["x-forwarded-proto", "http"]);
+  const told = { "hop-key": key, "hop-claims": CLAIM, "hop-fields": JSON.stringify(headers) };
+  return shardOf(env, key).fetch("https://shard/orders", { method: "POST", headers: told, body, redirect: "manual" });
 }
 
 async function carry(request, env) {
   const body = await request.arrayBuffer();
   const key = request.headers.get("hop-key");
-  const headers = [...request.headers].filter(([name]) => !name.startsWith("hop-") && name !== "content-length");
+  const headers = JSON.parse(request.headers.get("hop-fields"));
   headers.push(["oncegate-attempt", "1"], ["oncegate-operation", filled(46)], ["oncegate-key-kind", "client"]);
   headers.push(["oncegate-fingerprint", filled(64)], ["oncegate-signature", filled(120)]);
   const answer = await fetch(`${env.ORIGIN_URL}/orders`, { method: "POST", headers, body, redirect: "manual" });
