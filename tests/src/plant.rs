@@ -14,6 +14,8 @@ pub enum Plant {
     ClaimAfterDispatch,
     /// A completion settles the newest attempt instead of its own (against I3).
     CompletionOfNewest,
+    /// A disputed record expires with the key ttl of its claim (against I3).
+    DisputeExpires,
     /// The courier gives the end of a streamed answer to the client before the shard has written it
     /// (against I2).
     EndBeforeWrite,

@@ -139,3 +139,16 @@ fn a6_without_a_ledger_a_status_that_lies_can_charge_twice() {
         );
     }
 }
+
+/// What a ledger says that was set back may be anything. What came of it stays on the list all the same.
+#[test]
+fn i3_a_dispute_outlives_every_time_that_the_record_was_given() {
+    let whole = explore(Small::RESTORED);
+    let expires = |oracle| oracle == Oracle::UnknownNeverExpires;
+    assert!(
+        !whole
+            .found
+            .iter()
+            .any(|found| expires(found.violation.oracle))
+    );
+}

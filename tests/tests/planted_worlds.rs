@@ -10,7 +10,8 @@ use oncegate_tests::{Oracle, Plant};
 #[track_caller]
 fn caught(plant: Plant, by: Oracle, fit: impl Fn(&Small) -> bool) {
     let mut others = Vec::new();
-    for world in Small::ALL.into_iter().filter(fit) {
+    let worlds = Small::ALL.into_iter().chain([Small::RESTORED]);
+    for world in worlds.filter(fit) {
         let found = world.with(plant).contradict(by).found;
         match found.iter().find(|found| found.violation.oracle == by) {
             Some(found) => return println!("{plant:?}:\n{found}"),
@@ -99,6 +100,13 @@ fn planted_late_proof_dropped_is_caught() {
     caught(Plant::LateProofDropped, Oracle::ProofCounts, |world| {
         world.origin == Origin::None
     });
+}
+
+#[test]
+fn planted_dispute_expires_is_caught() {
+    let restored = |world: &Small| world.may.restore;
+    let by = Oracle::UnknownNeverExpires;
+    caught(Plant::DisputeExpires, by, restored);
 }
 
 #[test]

@@ -302,6 +302,7 @@ impl Machine {
         let is_old = now_ms >= record.claimed_ms() + self.terms.key_ttl_ms;
         match self.plant {
             Some(Plant::ExpiresWithItsClaim) => is_old && record.is_settled(),
+            Some(Plant::DisputeExpires) => is_old && record.view(now_ms).disputed,
             Some(Plant::OpenRowsDropped) => is_old && !record.is_settled(),
             _ => false,
         }

@@ -76,6 +76,8 @@ pub struct May {
     pub probe: bool,
     /// The ledger forgets its rows after its retention.
     pub purge: bool,
+    /// The ledger is set back while it is in use, as from a backup: what it knew it knows no more.
+    pub restore: bool,
     /// Who hears that it failed takes the next key.
     pub second_key: bool,
     /// Answers are passed through as they come.
@@ -208,11 +210,16 @@ impl World {
         if effects.iter().sum::<u8>() > 1 {
             return Some(Oracle::OneEffectPerPurchase);
         }
-        // Without a ledger a lie is believed; what comes of it, the effects show.
-        if self.small.may.lie && !self.small.is_ledger() {
-            return None;
-        }
         (0..2).find_map(|key| self.contradiction_of(state, key))
+    }
+
+    /// Where what is said to be true need not be: without a ledger a lie is believed, and so is a ledger
+    /// that has forgotten. What comes of it, the effects show. A dispute is reached in no other world: it
+    /// is a record that hears that what it said is not true, and where that contradicts a sentence, the
+    /// way ends there.
+    fn is_deceived(&self) -> bool {
+        let may = self.small.may;
+        may.restore || may.lie && !self.small.is_ledger()
     }
 
     fn contradiction_of(&self, state: &State, key: u8) -> Option<Oracle> {
@@ -225,8 +232,10 @@ impl World {
         });
         let alive = alive.count();
         let is_open = matches!(viewed.view.state, Dispatched | Unknown);
+        let has_no_end = is_open || viewed.view.disputed;
         match viewed.view.state {
-            _ if viewed.is_expired && is_open => Some(Oracle::UnknownNeverExpires),
+            _ if viewed.is_expired && has_no_end => Some(Oracle::UnknownNeverExpires),
+            _ if self.is_deceived() => None,
             _ if viewed.view.safe_new_key && happened => Some(Oracle::SafeNewKeyIsSafe),
             Executed if !happened => Some(Oracle::ExecutedIsTrue),
             Released if happened || alive > 0 => Some(Oracle::NotExecutedIsTrue),

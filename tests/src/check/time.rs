@@ -25,6 +25,11 @@ pub(super) fn time(world: &World, from: &State, key: u8, to: &mut Steps) {
         state.rows[usize::from(key)].age = 0;
         to.push((Step::Gate(GateStep::ClockStepsBack { key }), state));
     }
+    if world.small.may.restore && !from.calm {
+        let mut state = from.clone();
+        state.ledger[usize::from(key)] = Default::default();
+        to.push((Step::Gate(GateStep::LedgerForgets { key }), state));
+    }
     let passed_ms = world.small.ages[usize::from(row.age)];
     if world.small.may.purge && passed_ms >= RETENTION_MS {
         let mut state = from.clone();

@@ -33,6 +33,7 @@ const QUIET: May = May {
     other_card: false,
     probe: false,
     purge: false,
+    restore: false,
     second_key: false,
     stranger: false,
     stream: false,
@@ -232,6 +233,18 @@ impl Small {
             ..LEDGER
         },
     ];
+
+    /// A ledger that is set back from a backup, and days in which the gate could forget what came of it.
+    pub const RESTORED: Self = Self {
+        name: "ledger: set back from a backup, times",
+        ages: DAYS,
+        may: May {
+            lose: true,
+            restore: true,
+            ..QUIET
+        },
+        ..LEDGER
+    };
 
     /// Origins without a ledger, and statuses that are not true: what nothing can mend (A6).
     pub const LIED_TO: [Self; 2] = [
