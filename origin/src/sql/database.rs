@@ -17,6 +17,7 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// Connections of a pool of the ledger's own. A call has one connection at a time and gives it back
 /// before it waits for another, so calls cannot keep each other from ever going on.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) const POOL: u32 = 16;
 
 /// What is left of [`LOCK_WAIT`] for one call.

@@ -26,7 +26,9 @@ mod sqlite;
 mod transaction;
 pub(crate) mod work;
 
-pub(crate) use self::database::{Busy, POOL, Patience, is_busy};
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) use self::database::POOL;
+pub(crate) use self::database::{Busy, Patience, is_busy};
 pub use self::database::{Database, LOCK_WAIT};
 pub use self::dialect::{Dialect, Meaning, Sql, Statements, Value};
 pub use self::row::{Column, Row};

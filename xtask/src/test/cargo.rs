@@ -37,14 +37,13 @@ pub(super) fn clippy(project: &Project) -> Result<Tally> {
         let clippy = [&["clippy"], native, &strict[..]].concat();
         check(project, &clippy, advice)?;
     }
-    // The ledger as a service imports it, without the shop.
-    let alone = ["--no-default-features", "--features", "postgres"];
-    let library = ["clippy", "--package", "oncegate-origin", "--lib"];
-    check(
-        project,
-        &[&library, &alone[..], &strict[..]].concat(),
-        advice,
-    )?;
+    // The ledger as a service imports it, for its own database and without the shop.
+    for database in ["mysql", "postgres", "sqlite"] {
+        let library = ["clippy", "--package", "oncegate-origin", "--lib"];
+        let alone = ["--no-default-features", "--features", database];
+        let clippy = [&library, &alone[..], &strict].concat();
+        check(project, &clippy, advice)?;
+    }
     check(
         project,
         &[&["clippy"], &WASM[..], &SHELLS[..], &strict[..]].concat(),
