@@ -4,10 +4,11 @@
 //! What workers believe is theirs; what is true is kept beside it: which claims were granted, which
 //! completions were taken. The sentences that must hold are in [`Oracle`].
 
+mod words;
 mod world;
 
+pub use self::words::{Bug, Oracle};
 use self::world::World;
-pub use self::world::{Bug, Oracle};
 pub use crate::explore::{Explored, Violation};
 
 /// Visits every state of the world, with this bug in it.
