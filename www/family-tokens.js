@@ -54,7 +54,7 @@ async function naive(tell) {
   const path = `/lab/naive/${token}`;
   const answers = await Promise.all(Array.from({ length: COPIES }, () => send(path, {})));
   const made = (await read(path))?.orders;
-  tell([["page", "copies", COPIES], ["page", "answers", tallied(answers.map(short))], ["shop", "naive", made]]);
+  tell([["page", "copies", COPIES], ["page", "answers", tallied(answers.map(short))], ["program", "naive", made]]);
   return { holds: made === 1, say: "naive", values: { made } };
 }
 

@@ -19,6 +19,10 @@ async fn without_the_flag_there_are_no_switches() {
         ("DELETE", "/shop"),
         ("POST", "/lab/locks"),
         ("GET", "/lab/notices/r"),
+        ("POST", "/lab/callbacks"),
+        ("GET", "/lab/callbacks/o"),
+        ("POST", "/lab/naive"),
+        ("POST", "/lab/orders"),
     ] {
         assert_eq!(
             shop.plain(method, path, "[\"fail\"]").await.status,
