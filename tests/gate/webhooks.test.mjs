@@ -1,14 +1,17 @@
 // Events that services send: proved, known by their identity, acknowledged in the sender's words, and executed once however often they come.
 
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
+import { generateKeyPairSync, randomBytes, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import { DatabaseSync } from "node:sqlite";
 
 import { startOrigin } from "../support/origin.mjs";
-import { alipay, alipayKey, chinaTime, github, hmac, nextWechatKey, opensslHmac, opensslRsa, provider, seconds, secrets, settings, standard, stripe, wechat } from "../support/senders.mjs";
+import {
+  alipay, alipayKey, chinaTime, github, hmac, nextWechatKey, opensslEd25519, opensslHmac, opensslHmacOfBytes, opensslRsa, provider, seconds, secrets, settings, standard,
+  stripe, wechat, wechatKey,
+} from "../support/senders.mjs";
 import { json, order, startStack, until } from "../support/stack.mjs";
 
 const TIMES = "lease_ms = 1500, wait_ms = 1000, client_timeout_ms = 1000";
@@ -68,41 +71,89 @@ const body = (from, to) => (delivery) => ({ body: delivery.body.replace(from, to
 const without = (name) => ({ headers }) => ({ headers: Object.fromEntries(Object.entries(headers).filter(([other]) => other !== name)) });
 
 const forged = [
-  ["stripe, another body", () => changed(senders.stripe.event("e"), body("e", "f"))],
   ["stripe, another time", () => changed(senders.stripe.event("e"), header("stripe-signature", (value) => value.replace(/t=\d+/, `t=${seconds(1)}`)))],
   ["stripe, an old copy", () => senders.stripe.event("e", { time: seconds(-400) })],
   ["stripe, from the future", () => senders.stripe.event("e", { time: seconds(400) })],
-  ["stripe, another secret", () => senders.stripe.event("e", { secret: "whsec_somebody_elses" })],
   ["stripe, a retired secret", () => senders.stripe.event("e", { secret: "whsec_retired_12345678" })],
-  ["stripe, two header lines", () => changed(senders.stripe.event("e"), header("stripe-signature", (value) => `${value}, ${value}`))],
-  ["stripe, no signature", () => changed(senders.stripe.event("e"), without("stripe-signature"))],
-  ["github, another body", () => changed(senders.github.event("e"), body("main", "evil"))],
   ["github, the weak signature only", () => changed(changed(senders.github.event("e"), header("x-hub-signature", `sha1=${hmac(secrets.github, "{}", "sha1")}`)), without("x-hub-signature-256"))],
-  ["standard, another id", () => changed(senders.standard.event("e"), header("webhook-id", "f"))],
   ["standard, another time", () => changed(senders.standard.event("e"), header("webhook-timestamp", seconds(1)))],
   ["standard, an old copy", () => senders.standard.event("e", { time: seconds(-400) })],
-  ["ed25519, another body", () => changed(senders.ed25519.event("e"), body("paid", "void"))],
-  ["ed25519, a signature that is too short", () => changed(senders.ed25519.event("e"), header("webhook-signature", "v1a,q80="))],
-  ["wechat, another body", () => changed(senders.wechat.event("e"), body("支付成功", "支付失败"))],
-  ["wechat, another nonce", () => changed(senders.wechat.event("e"), header("wechatpay-nonce", "x"))],
   ["wechat, an old copy", () => senders.wechat.event("e", { time: seconds(-400) })],
   ["wechat, the serial of another key", () => senders.wechat.event("e", { serial: "PUB_KEY_ID_2" })],
   ["wechat, a serial that nobody has", () => senders.wechat.event("e", { serial: "PUB_KEY_ID_3" })],
   ["wechat, its probe for those who do not verify", () => changed(senders.wechat.event("e"), header("wechatpay-signature", (value) => `WECHATPAY/SIGNTEST/${value}`))],
+  ["wechat, another way of sealing", () => senders.wechat.event("e", { algorithm: "NONE" })],
   ["wechat, sealed for another merchant", () => senders.wechat.event("e", { apiv3: "00000000000000000000000000000000" })],
   ["alipay, another amount", () => changed(alipay({ notify_id: "e", total_amount: "2.00" }), body("2.00", "9.00"))],
   ["alipay, a field more", () => changed(senders.alipay.event("e"), ({ body: form }) => ({ body: `${form}&a=1` }))],
-  ["alipay, a field twice", () => changed(senders.alipay.event("e"), ({ body: form }) => ({ body: `${form}&trade_no=8` }))],
-  ["alipay, the weak signature", () => changed(senders.alipay.event("e"), body("RSA2", "RSA"))],
   ["alipay, another charset", () => changed(senders.alipay.event("e"), ({ body: form }) => ({ body: form.replace("%E5%A4%A7", "%B4%F3") }))],
   ["alipay, older than any repetition", () => alipay({ notify_id: "e", notify_time: chinaTime(-3 * 86_400) })],
+  ["alipay, no time", () => alipay({ notify_id: "e", notify_time: undefined })],
   ["alipay, not a form", () => changed(senders.alipay.event("e"), header("content-type", "application/json"))],
-  ["the shop's provider, another id", () => changed(provider({ pay_no: "p", order_no: "o", amount_cents: 1 }, { id: "e" }), header("x-provider-event", "f"))],
 ];
 
+/** An event of the shop's own provider. */
+const paid = (id, options) => provider({ pay_no: "p", order_no: "o", amount_cents: 1 }, { id, ...options });
+
+/** Of each sender: an event, where its signature stands, what else is signed in header fields, other names for its algorithm, and an event that somebody else has signed. */
+const proofs = {
+  stripe: { event: senders.stripe.event, signature: "stripe-signature", others: ["v1=", "v0=", "v2="], elsewhere: { secret: secrets.github } },
+  github: { event: senders.github.event, signature: "x-hub-signature-256", others: ["sha256=", "sha1=", "sha512=", ""], elsewhere: { secret: secrets.stripe } },
+  standard: { event: senders.standard.event, signature: "webhook-signature", signed: ["webhook-id", "webhook-timestamp"], others: ["v1,", "v1a,", "v2,", ""], elsewhere: { secret: randomBytes(24) } },
+  ed25519: {
+    event: senders.ed25519.event, signature: "webhook-signature", signed: ["webhook-id", "webhook-timestamp"], others: ["v1a,", "v1,", "v2a,"],
+    elsewhere: { key: generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }) },
+  },
+  wechat: { event: senders.wechat.event, signature: "wechatpay-signature", signed: ["wechatpay-timestamp", "wechatpay-nonce", "wechatpay-serial"], elsewhere: { key: alipayKey.privateKey } },
+  alipay: { event: senders.alipay.event, elsewhere: { key: wechatKey.privateKey } },
+  provider: { event: paid, signature: "x-provider-signature", signed: ["x-provider-event"], elsewhere: { secret: secrets.stripe } },
+};
+
+/** The same text with its middle changed. */
+function dented(text) {
+  const middle = text.length >> 1;
+  return text.slice(0, middle) + (text[middle] === "0" ? "1" : "0") + text.slice(middle + 1);
+}
+
+/** Everything that can be done to a field, whatever it means. */
+const faults = {
+  changed: dented,
+  "cut short": (text) => text.slice(0, -4),
+  empty: () => "",
+  twice: (text) => `${text}, ${text}`,
+};
+
+/** Each way to tamper with an event of this sender. */
+function* tampering(name, { event, signature, signed = [], others: [own, ...others] = [], elsewhere }) {
+  const whole = event("e");
+  for (const [how, fault] of Object.entries({ ...faults, longer: (text) => `${text} ` })) yield [`${name}, the body ${how}`, { ...whole, body: fault(whole.body) }];
+  for (const field of signature ? [signature, ...signed] : []) {
+    for (const [how, fault] of Object.entries(faults)) yield [`${name}, ${field} ${how}`, changed(whole, header(field, fault))];
+    yield [`${name}, without ${field}`, changed(whole, without(field))];
+  }
+  for (const other of others) yield [`${name}, ${other} for ${own}`, changed(whole, header(signature, (value) => value.replace(own, other)))];
+  if (!signature) yield* tamperingWithForm(name, whole);
+  yield [`${name}, signed by somebody else`, event("e", elsewhere)];
+}
+
+/** The same where everything is a field of the form. */
+function* tamperingWithForm(name, whole) {
+  const fields = [...new URLSearchParams(whole.body)];
+  const form = (changed) => ({ ...whole, body: new URLSearchParams(changed).toString() });
+  for (const [index, [field, value]] of fields.entries()) {
+    const rest = fields.toSpliced(index, 1);
+    yield [`${name}, without ${field}`, form(rest)];
+    yield [`${name}, ${field} twice`, form([...fields, [field, value]])];
+    for (const how of ["changed", "cut short", "empty"]) {
+      if (faults[how](value) !== value) yield [`${name}, ${field} ${how}`, form([...rest, [field, faults[how](value)]])];
+    }
+  }
+}
+
 test("what is changed on its way, old, or signed by somebody else is refused in the sender's words and reaches nobody", async () => {
-  for (const [what, make] of forged) {
-    const delivery = make();
+  const tampered = Object.entries(proofs).flatMap(([name, proof]) => [...tampering(name, proof)]);
+  assert.ok(tampered.length > 150, `${tampered.length}`);
+  for (const [what, delivery] of [...forged.map(([what, make]) => [what, make()]), ...tampered]) {
     const { status, text, code } = await deliver(delivery);
     const no = { "/hooks/wechat": wechatNo, "/hooks/alipay": "fail", "/callbacks/payment": "fail" }[delivery.path];
     assert.deepEqual([status, code], [403, "sender_unverified"], `${what}: ${text}`);
@@ -116,11 +167,15 @@ test("signatures that openssl makes are the senders' own", async () => {
   const made = [
     senders.stripe.event(id, { mac: opensslHmac }),
     senders.github.event(id, { mac: opensslHmac }),
+    senders.standard.event(id, { mac: opensslHmacOfBytes }),
+    senders.ed25519.event(randomUUID(), { signer: opensslEd25519 }),
+    paid(randomUUID(), { mac: opensslHmac }),
     senders.wechat.event(id, { signer: opensslRsa, key: nextWechatKey.privateKey, serial: "PUB_KEY_ID_2" }),
     senders.alipay.event(id, { signer: opensslRsa, key: alipayKey.privateKey, order: (fields) => fields.reverse() }),
   ];
-  for (const delivery of made) assert.equal((await deliver(delivery)).status, 200, delivery.path);
-  assert.equal(origin.seen.length, made.length);
+  for (const delivery of made) assert.notEqual((await deliver(delivery)).code, "sender_unverified", delivery.path);
+  // The shop's own provider is served by the shop.
+  assert.equal(origin.seen.length, made.length - 1);
 });
 
 test("while a secret is replaced both are the sender's, and an event signed with either is the same event", async () => {

@@ -17,7 +17,7 @@ export const secrets = {
 
 const rsa = () => generateKeyPairSync("rsa", { modulusLength: 2048, publicKeyEncoding: { type: "spki", format: "pem" }, privateKeyEncoding: { type: "pkcs8", format: "pem" } });
 export const [alipayKey, wechatKey, nextWechatKey] = [rsa(), rsa(), rsa()];
-const ed25519 = generateKeyPairSync("ed25519");
+export const ed25519 = generateKeyPairSync("ed25519");
 export const ed25519Public = `whpk_${ed25519.publicKey.export({ format: "jwk" }).x.replaceAll("-", "+").replaceAll("_", "/")}=`;
 
 export const seconds = (offset = 0) => String(Math.floor(Date.now() / 1000) + offset);
@@ -28,15 +28,18 @@ const rsaSign = (key, text) => sign("sha256", Buffer.from(text), createPrivateKe
 export function openssl(args, input, key) {
   const folder = mkdtempSync(join(tmpdir(), "oncegate-key-"));
   try {
-    const file = join(folder, "key.pem");
-    if (key) writeFileSync(file, key);
+    const files = { KEY: join(folder, "key.pem"), TEXT: join(folder, "text") };
+    if (key) writeFileSync(files.KEY, key);
+    writeFileSync(files.TEXT, input);
     const program = process.env.ONCEGATE_OPENSSL ?? "openssl";
-    return execFileSync(program, args.map((arg) => (arg === "KEY" ? file : arg)), { input, stdio: ["pipe", "pipe", "ignore"] });
+    return execFileSync(program, args.map((arg) => files[arg] ?? arg), { input, stdio: ["pipe", "pipe", "ignore"] });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 export const opensslHmac = (secret, text) => openssl(["dgst", "-sha256", "-hmac", secret, "-r"], text).toString().split(" ")[0];
+export const opensslHmacOfBytes = (secret, text) => openssl(["dgst", "-sha256", "-mac", "HMAC", "-macopt", `hexkey:${secret.toString("hex")}`, "-binary"], text).toString("base64");
+export const opensslEd25519 = (key, text) => openssl(["pkeyutl", "-sign", "-rawin", "-inkey", "KEY", "-in", "TEXT"], text, key).toString("base64");
 export const opensslRsa = (key, text) => openssl(["dgst", "-sha256", "-sign", "KEY", "-binary"], text, key).toString("base64");
 
 const json = { "content-type": "application/json" };
@@ -49,21 +52,26 @@ export function github(event, { id, secret = secrets.github, mac = hmac, body = 
   return { path: "/hooks/github", body, headers: { ...json, "x-github-delivery": id, "x-github-event": "push", "x-hub-signature-256": `sha256=${mac(secret, body)}` } };
 }
 
-export function standard(event, { id, secret = secrets.standard, time = seconds(), asymmetric = false, body = JSON.stringify(event) } = {}) {
+const hmacOfBytes = (secret, text) => hmac(secret, text, "sha256", "base64");
+const ed25519Sign = (key, text) => sign(null, Buffer.from(text), key).toString("base64");
+const pem = (key) => key.export({ type: "pkcs8", format: "pem" });
+
+export function standard(event, options = {}) {
+  const { id, secret = secrets.standard, time = seconds(), asymmetric = false, key = pem(ed25519.privateKey), mac = hmacOfBytes, signer = ed25519Sign, body = JSON.stringify(event) } = options;
   const text = `${id}.${time}.${body}`;
-  const signature = asymmetric ? `v1a,${sign(null, Buffer.from(text), ed25519.privateKey).toString("base64")}` : `v1,${hmac(secret, text, "sha256", "base64")}`;
+  const signature = asymmetric ? `v1a,${signer(key, text)}` : `v1,${mac(secret, text)}`;
   return { path: "/hooks/standard", body, headers: { ...json, "webhook-id": id, "webhook-timestamp": time, "webhook-signature": signature } };
 }
 
 /** `resource` is what is encrypted. */
 export function wechat(resource, options = {}) {
-  const { id = "note", type = "TRANSACTION.SUCCESS", key = wechatKey.privateKey, serial = "PUB_KEY_ID_1", time = seconds(), apiv3 = secrets.apiv3, signer = rsaSign } = options;
+  const { id = "note", type = "TRANSACTION.SUCCESS", key = wechatKey.privateKey, serial = "PUB_KEY_ID_1", time = seconds(), apiv3 = secrets.apiv3, signer = rsaSign, algorithm = "AEAD_AES_256_GCM" } = options;
   const [nonce, context] = [randomBytes(6).toString("hex"), "transaction"];
   const cipher = createCipheriv("aes-256-gcm", apiv3, nonce).setAAD(Buffer.from(context));
   const sealed = Buffer.concat([cipher.update(JSON.stringify(resource)), cipher.final(), cipher.getAuthTag()]);
   const body = JSON.stringify({
     id, event_type: type, create_time: "2026-11-30T16:00:00+08:00", resource_type: "encrypt-resource", summary: "支付成功",
-    resource: { original_type: "transaction", algorithm: "AEAD_AES_256_GCM", ciphertext: sealed.toString("base64"), associated_data: context, nonce },
+    resource: { original_type: "transaction", algorithm, ciphertext: sealed.toString("base64"), associated_data: context, nonce },
   });
   const headers = { "wechatpay-timestamp": time, "wechatpay-nonce": nonce, "wechatpay-serial": serial, "wechatpay-signature": signer(key, `${time}\n${nonce}\n${body}\n`) };
   return { path: "/hooks/wechat", body, headers: { ...json, ...headers } };
@@ -73,7 +81,8 @@ export function wechat(resource, options = {}) {
 export const chinaTime = (offsetS = 0) => new Date(Date.now() + (8 * 3600 + offsetS) * 1000).toISOString().slice(0, 19).replace("T", " ");
 
 export function alipay(fields, { key = alipayKey.privateKey, signer = rsaSign, order = (names) => names } = {}) {
-  const all = { notify_time: chinaTime(), notify_type: "trade_status_sync", subject: "大乐 2+1", charset: "utf-8", version: "1.0", ...fields };
+  const usual = { notify_time: chinaTime(), notify_type: "trade_status_sync", subject: "大乐 2+1", charset: "utf-8", version: "1.0" };
+  const all = Object.fromEntries(Object.entries({ ...usual, ...fields }).filter(([, value]) => value !== undefined));
   const text = Object.keys(all).sort().map((name) => `${name}=${all[name]}`).join("&");
   const signed = { ...all, sign_type: "RSA2", sign: signer(key, text) };
   const body = new URLSearchParams(order(Object.entries(signed))).toString();
@@ -81,10 +90,10 @@ export function alipay(fields, { key = alipayKey.privateKey, signer = rsaSign, o
 }
 
 /** The shop's own payment provider: a form with a signature in it, and one of the whole body in the header. */
-export function provider({ pay_no, order_no, amount_cents }, { id, secret = secrets.provider } = {}) {
+export function provider({ pay_no, order_no, amount_cents }, { id, secret = secrets.provider, mac = hmac } = {}) {
   const sign = hmac(secret, `${pay_no}\n${order_no}\n${amount_cents}`);
   const body = new URLSearchParams({ pay_no, order_no, amount_cents, sign }).toString();
-  const headers = { "x-provider-event": id, "x-provider-signature": hmac(secret, `${id}.${body}`) };
+  const headers = { "x-provider-event": id, "x-provider-signature": mac(secret, `${id}.${body}`) };
   return { path: "/callbacks/payment", body, headers: { "content-type": "application/x-www-form-urlencoded", ...headers } };
 }
 
