@@ -187,6 +187,49 @@ fn the_table_of_the_contract_names_tests_that_there_are() {
     }
 }
 
+#[test]
+fn what_the_gates_own_endpoints_promise_names_tests_that_there_are() {
+    let (contract, tests) = (protocol(), tests());
+    let heading = "### What section 7 promises";
+    let promises = shown(contract.split(heading).nth(1).expect(heading));
+    for family in ["tokens", "locks", "claims", "webhooks", "queues", "cron"] {
+        let own = promises.iter().filter(|(what, _)| what.starts_with(family));
+        assert!(own.count() > 0, "nothing is promised of {family}");
+    }
+    for (what, named) in promises.iter().filter(|(_, named)| !named.is_empty()) {
+        for name in named {
+            assert!(tests.contains(name), "{what}: there is no test {name:?}");
+        }
+    }
+}
+
+/// The scenarios of the family at the edge, by the words with which their tests begin.
+const SCENARIOS: [&str; 6] = [
+    "double submit",
+    "job run twice",
+    "k2 one-time token",
+    "message consumed twice",
+    "payment callback",
+    "stock",
+];
+
+#[test]
+fn every_scenario_of_the_family_has_a_test_end_to_end_that_carries_its_name() {
+    let page = fs::read_to_string(root().join("docs/protection.md")).expect("it is there");
+    let mut end_to_end = BTreeSet::new();
+    for folder in ["tests/browser", "tests/gate"] {
+        collect(&root().join(folder), &mut end_to_end);
+    }
+    for scenario in SCENARIOS {
+        let is_named = |name: &String| page.contains(&format!("`{name}`"));
+        let mut own = end_to_end.iter().filter(|name| name.starts_with(scenario));
+        assert!(
+            own.any(is_named),
+            "docs/protection.md names no test end to end that begins with {scenario:?}"
+        );
+    }
+}
+
 /// The rows of a table of complaints: its number, and the names of its tests.
 fn complaints(page: &str) -> Vec<(usize, Vec<&str>)> {
     let cells = page

@@ -175,6 +175,12 @@ test("the key is what the body names, where the queue says so", async () => {
   expect(await effects(keyOf(no, "numbered"))).toBe(1);
 });
 
+test("a message is protected where clients are only observed", async () => {
+  const id = newId();
+  for (const _ of [1, 2]) expect((await deliver([{ id, body: {} }], "observed")).acked).toEqual([id]);
+  expect(await effects(keyOf(id, "observed"))).toBe(1);
+});
+
 test("a client's key is never taken for a message", async () => {
   const id = newId();
   expect((await send(keyOf(id))).says).toBe("executed");

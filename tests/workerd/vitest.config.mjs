@@ -35,6 +35,7 @@ const routes = [
   { ...stored.routes[0], name: "bound-ledger", path: "/shop/ledger" },
   { ...stored.routes[1], name: "bound-plain", path: "/shop/plain" },
   { ...stored.routes[0], name: "tokened", path: "/tokened", token: "required", origin: "none", result_ttl_s: 86_400, key_ttl_s: 604_800, ledger_retention_s: 2_592_000 },
+  { ...stored.routes[0], name: "observed", path: "/observed", mode: "observe" },
   event("hooked", "delivered"),
   event("queued", "stored"),
 ];
@@ -60,7 +61,7 @@ export default defineConfig({
           ORIGINS: [{ path: "/shop/*", service: "SHOP" }],
           ROUTES: routes,
           CRON: [job("skips", "*/10 * * * *"), job("catches", "0-50/10 * * * *", { catch_up: 5 })],
-          QUEUES: [{ queue: "messages", path: "/orders" }, { queue: "numbered", path: "/orders", key: "/no" }, { queue: "doomed", path: "/orders", key: "/no" }, { queue: "doomed-dead", path: "/orders", key: "/dead" }],
+          QUEUES: [{ queue: "messages", path: "/orders" }, { queue: "numbered", path: "/orders", key: "/no" }, { queue: "observed", path: "/observed" }, { queue: "doomed", path: "/orders", key: "/no" }, { queue: "doomed-dead", path: "/orders", key: "/dead" }],
         },
         serviceBindings: { SHOP: "shop" },
         workers: [{ name: "shop", modules: true, scriptPath: here("support/shop.mjs"), compatibilityDate: "2026-01-01" }],

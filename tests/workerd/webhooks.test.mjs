@@ -2,7 +2,7 @@
 
 import { createHmac } from "node:crypto";
 import { abortAllDurableObjects } from "cloudflare:test";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import { effects, look, newKey, openShard, release, send, until } from "./support/gate.mjs";
 import { watchStore } from "./support/store.mjs";
@@ -75,6 +75,24 @@ test("a stored event that the origin has not executed stays in the queue until i
   // The waits double: nobody needs to send it again.
   const { state, attempts } = await until(() => seen(id, "queued"), (found) => found.attempts >= 2 && found.state === "released");
   expect([state, attempts]).toEqual(["released", 2]);
+});
+
+test("an event that is too large for a message is delivered at once", async () => {
+  const id = newKey();
+  const { status, says, headers } = await deliver(id, { body: "x".repeat(100_000) }, "/queued");
+  expect([status, says, headers.get("oncegate-decision") === "stored"]).toEqual([200, "executed", false]);
+  expect(await effects(id)).toBe(1);
+});
+
+test("what the origin refuses of a stored event is in the log, since nobody hears it any more", async () => {
+  const id = newKey();
+  const said = vi.spyOn(console, "warn");
+  await deliver(id, { status: 402, outcome: "refused" }, "/queued");
+  await until(() => seen(id, "queued"), ({ state }) => state === "refused");
+  const { operation } = await seen(id, "queued");
+  const lines = await until(() => said.mock.calls.map(([line]) => String(line)), (all) => all.some((line) => line.includes("webhook_refused") && line.includes(operation)));
+  said.mockRestore();
+  expect(lines.join()).not.toContain(id);
 });
 
 test("a stored event that is not its sender's is refused, and is not stored", async () => {
