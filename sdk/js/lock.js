@@ -37,7 +37,8 @@ async function send(fetch, url, secret, { method, headers, body, patienceMs, sig
       method,
       headers: { authorization: `Bearer ${secret}`, "content-type": "application/json", ...headers },
       body: body && JSON.stringify(body),
-      redirect: "error",
+      // A secret must not follow to where an answer points; a Worker's `fetch` knows no other word for that.
+      redirect: "manual",
       signal: AbortSignal.any(signals),
     });
     const text = await response.text();

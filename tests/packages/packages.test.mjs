@@ -10,6 +10,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { startBrowser } from "../support/browser.mjs";
+import { startOrigin } from "../support/origin.mjs";
+import { startStack } from "../support/stack.mjs";
 import { run, startServer, startShop, titleOf } from "./support.mjs";
 
 const place = process.env.ONCEGATE_PACKAGES;
@@ -121,18 +123,40 @@ test("node: import, require, and every entry", async () => {
   assert.deepEqual(said.split("\n"), entries.map((path) => `${path.replace(".", "oncegate")} twice the same`));
 });
 
-test("workerd: a Worker that orders", async () => {
-  const shop = await startShop({ folder: place });
-  const wrangler = new URL("../../node_modules/wrangler/bin/wrangler.js", import.meta.url).pathname;
-  const parameters = [wrangler, "dev", "--port", "0", "--inspector-port", "0", "--ip", "127.0.0.1", "--var", `SHOP:${shop.url}/orders`];
-  const worker = await startServer(process.execPath, parameters, project("workerd"));
+/** What a job says when its lock and its claims have done what they are for. */
+const WORKED = "lock_busy; done, done: sent";
+const SECRET = "0123456789abcdef";
+
+/** A gate with nothing behind it that matters here. */
+async function withGate(work) {
+  const origin = await startOrigin();
+  const stack = await startStack({ LOCKS_SECRETS: `jobs=${SECRET}`, CLAIMS_SECRETS: `jobs=${SECRET}` }, origin);
   try {
-    isOrdered(await (await fetch(worker.url)).text(), "wasm", shop.keys, "workerd");
+    await work(stack.gate);
   } finally {
-    await worker.stop();
-    await shop.stop();
+    await stack.stop();
+    await origin.stop();
   }
-});
+}
+
+test("node, esbuild, workerd: a lock and claims at a gate; a Worker that orders", () =>
+  withGate(async (gate) => {
+    assert.equal(await run(project("node"), "../job-main.js", gate, SECRET, "node"), WORKED);
+    await run(project("esbuild"), "build.mjs");
+    assert.equal(await run(project("esbuild"), "out/job.mjs", gate, SECRET, "esbuild"), WORKED);
+    const shop = await startShop({ folder: place });
+    const wrangler = new URL("../../node_modules/wrangler/bin/wrangler.js", import.meta.url).pathname;
+    const variables = Object.entries({ SHOP: `${shop.url}/orders`, GATE: gate, SECRET }).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
+    const parameters = [wrangler, "dev", "--port", "0", "--inspector-port", "0", "--ip", "127.0.0.1", ...variables];
+    const worker = await startServer(process.execPath, parameters, project("workerd"));
+    try {
+      isOrdered(await (await fetch(worker.url)).text(), "wasm", shop.keys, "workerd");
+      assert.equal(await (await fetch(`${worker.url}/job`)).text(), WORKED);
+    } finally {
+      await worker.stop();
+      await shop.stop();
+    }
+  }));
 
 for (const [name, ...parameters] of [["publint", "--strict"], ["attw", "--profile", "node16", "--exclude-entrypoints", "oncegate.wasm", "oncegate.min.js"]]) {
   test(`${name} finds nothing to mend`, async () => {

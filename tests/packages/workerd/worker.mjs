@@ -1,5 +1,9 @@
 import { order } from "../app.js";
+import { job } from "../job.js";
 
 export default {
-  fetch: async (_request, { SHOP }) => new Response(await order(SHOP).catch(String)),
+  async fetch(request, { SHOP, GATE, SECRET }) {
+    const work = new URL(request.url).pathname === "/job" ? job(GATE, SECRET, "workerd") : order(SHOP);
+    return new Response(await work.catch(String));
+  },
 };

@@ -31,6 +31,7 @@ pub(super) fn all(project: &Project, tools: &Tools) -> Result<Tally> {
         .args(test_files(&project.path("tests/packages"))?);
     node.current_dir(project.root())
         .env("ONCEGATE_PACKAGES", place)
+        .env("ONCEGATE_XTASK", std::env::current_exe()?)
         .envs(browser);
     count(&mut node)
 }
