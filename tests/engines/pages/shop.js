@@ -15,6 +15,14 @@ window.og = createOncegate({
   deadlineMs: Number(asked.get("deadline") ?? 60_000),
 });
 
+/** On a route that takes one-time tokens, what stands for them. */
+let token;
+if (asked.has("token")) {
+  const { tokens } = await import("/oncegate/tokens.js");
+  token = tokens(window.og);
+  token.ahead({ intent, url: "/orders" });
+}
+
 function order() {
   const body = {
     cart: [{ sku: "mug", quantity: 1 }],
@@ -28,6 +36,7 @@ function order() {
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
     ignore: ["/at"],
+    token,
   };
 }
 
