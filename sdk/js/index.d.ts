@@ -315,6 +315,7 @@ export interface Unknown extends Common {
    * - `deadline`: no time was left for the next wait.
    * - `key_too_old`: the key was first sent so long ago that the gate may have forgotten it, and a look-up
    *   did not settle it.
+   * - `key_unnamed`: the route makes its keys itself, and can be asked about one only by its name (`generatedKey`).
    * - `not_proven`: a send had no answer, and the server has never shown that it executes a key once.
    * - `not_retryable`: the gate said that sending the same again is of no use.
    * - `not_understood`: an answer that is not the gate's, and neither success nor "try again".
@@ -326,6 +327,7 @@ export interface Unknown extends Common {
     | "aborted"
     | "deadline"
     | "key_too_old"
+    | "key_unnamed"
     | "not_proven"
     | "not_retryable"
     | "not_understood"

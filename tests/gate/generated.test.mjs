@@ -88,8 +88,8 @@ test("t4 to the SDK, a key of its own that the gate has cancelled is not the ord
   await stack.faults("unavailable");
   const ending = async (running) => (({ outcome, reason }) => [outcome, reason])(await running);
   assert.deepEqual(await ending(client.submit(request)), ["unknown", "sends_used_up"]);
-  assert.deepEqual(await ending(client.cancel(request)), ["unknown", "not_understood"]);
-  assert.deepEqual(await ending(client.lookup(request)), ["unknown", "not_understood"]);
+  assert.deepEqual(await ending(client.cancel(request)), ["unknown", "key_unnamed"]);
+  assert.deepEqual(await ending(client.lookup(request)), ["unknown", "key_unnamed"]);
   assert.deepEqual(await ending(client.cancel({ ...request, generatedKey: email })), ["failed", "cancelled"]);
   assert.deepEqual(await ending(client.submit(request)), ["failed", "cancelled"]);
   assert.deepEqual(stack.rows(), { orders: 0, payments: 0 });

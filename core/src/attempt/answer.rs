@@ -112,7 +112,7 @@ impl Answer {
             (_, Purpose::Probe) => Verdict::GiveUp(Why::NotProven),
             (_, Purpose::Settle) => Verdict::Now(Call::Send),
             (_, Purpose::Last(why)) => Verdict::GiveUp(why),
-            (_, Purpose::Aim) => Verdict::GiveUp(Why::NotUnderstood),
+            (_, Purpose::Aim) => Verdict::GiveUp(self.unanswered()),
         }
     }
 
@@ -137,7 +137,7 @@ impl Answer {
             (None, Purpose::Last(why)) => Verdict::GiveUp(why),
             (None, _) if again => Verdict::Again(Call::Cancel(purpose)),
             // This gate does not cancel this key, and would not the next time.
-            (None, Purpose::Aim) => Verdict::GiveUp(Why::NotUnderstood),
+            (None, Purpose::Aim) => Verdict::GiveUp(self.unanswered()),
             // Only waiting is left.
             (None, Purpose::Settle | Purpose::Probe) => Verdict::Again(Call::Send),
         }
@@ -160,6 +160,14 @@ impl Answer {
                 Verdict::Now(Call::Cancel(Purpose::Settle))
             }
             _ => Verdict::Again(Call::Send),
+        }
+    }
+
+    /// Why an answer to a question is none.
+    fn unanswered(&self) -> Why {
+        match self.unnamed {
+            true => Why::KeyUnnamed,
+            false => Why::NotUnderstood,
         }
     }
 

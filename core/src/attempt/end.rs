@@ -40,6 +40,9 @@ pub enum Why {
     Deadline,
     /// The key's lifetime is nearly over.
     KeyTooOld,
+    /// The route makes its keys itself, and the page did not say which one: what was asked, nobody can
+    /// answer.
+    KeyUnnamed,
     /// A send had no answer, and the server has never shown that it executes a key once: sending
     /// again could be a second execution.
     NotProven,
@@ -70,6 +73,7 @@ impl Why {
             Self::Aborted => "aborted",
             Self::Deadline => "deadline",
             Self::KeyTooOld => "key_too_old",
+            Self::KeyUnnamed => "key_unnamed",
             Self::NotProven => "not_proven",
             Self::NotRetryable => "not_retryable",
             Self::NotUnderstood => "not_understood",

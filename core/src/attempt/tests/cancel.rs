@@ -277,7 +277,7 @@ fn t4_that_a_key_which_nobody_uses_is_cancelled_does_not_mean_failed() {
     for aim in [Aim::Cancel, Aim::LookUp] {
         let (attempt, _) = Attempt::start(0, CONFIG, aim, true, 1);
         let (_, action) = attempt.handle(1_000, unnamed(cancelled)).unwrap();
-        let end = End::Unknown(Why::NotUnderstood);
+        let end = End::Unknown(Why::KeyUnnamed);
         assert_eq!(action, Action::Finish(end), "{aim:?}");
     }
     let waiting = cancelling().handle(2_000, unnamed(cancelled)).unwrap();
