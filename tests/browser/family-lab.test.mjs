@@ -123,3 +123,11 @@ test("a card whose secret the shop was not given says which", async () => {
   assert.equal(state, "broken");
   assert.match(verdict, /--locks-secret/);
 });
+
+test("the narrowest phones show the whole page without scrolling sideways", async () => {
+  await page.setViewportSize({ width: 320, height: 640 });
+  for (const language of ["lang-en", "lang-zh"]) {
+    await page.getByTestId(language).click();
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
+  }
+});
