@@ -69,6 +69,13 @@ export async function came(key) {
   return (await fetch(`${inject("origin")}/came?key=${encodeURIComponent(key)}`)).text();
 }
 
+/** What support hears of an operation of the route for orders, by whose its key is. */
+export async function inspect(scope, key) {
+  const query = new URLSearchParams({ scope, key, route: "orders" });
+  const response = await exports.default.fetch(`${GATE}/.oncegate/v1/admin/operations?${query}`, { headers: { authorization: `Bearer ${inject("admin")}` } });
+  return { status: response.status, ...(await response.json()) };
+}
+
 /** Lets the origin answer a request that it holds. */
 export async function release(key) {
   await until(async () => (await fetch(`${inject("origin")}/release?key=${encodeURIComponent(key)}`)).text(), (held) => held === "true");
