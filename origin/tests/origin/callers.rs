@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::client::{CARD, Call, order, parse};
+use crate::client::{CARD, Call, exchange, order, parse};
 use crate::shop::Shop;
 
 #[tokio::test]
@@ -47,6 +47,41 @@ async fn l8_an_upload_that_is_cut_executes_nothing_and_says_so() {
             (0, 0)
         );
     }
+}
+
+/// What is stored is an answer to the whole request, and to nothing else.
+#[tokio::test]
+async fn l8_a_form_that_is_cut_or_too_large_executes_nothing_and_says_so() {
+    let shop = Shop::with_faults("[]").await;
+    let whole = "sku=mug&email=a%40b.c";
+    let form = |body: String| Call::at("/lab/orders", "k", &body);
+    let as_form = |request: Vec<u8>| {
+        let text = String::from_utf8(request).unwrap();
+        let kind = "content-type: application/x-www-form-urlencoded";
+        text.replacen("\r\n", &format!("\r\n{kind}\r\n"), 1)
+            .into_bytes()
+    };
+    let too_large = form(format!("{whole}&note={}", "x".repeat(64 * 1024)));
+    for (request, status, code) in [
+        (cut(&form(whole.into())), 400, "body_incomplete"),
+        (too_large.request(), 413, "request_too_large"),
+    ] {
+        let mut stream = TcpStream::connect(shop.address).await.unwrap();
+        stream.write_all(&as_form(request)).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        let response = parse(&answer);
+        let said = (response.status, response.outcome(), response.code());
+        assert_eq!(said, (status, Some("not_executed"), code.to_owned()));
+        assert_eq!(shop.books.rows().await, 0);
+    }
+    let again = as_form(form(whole.into()).request());
+    let response = parse(&exchange(shop.address, &again).await);
+    assert_eq!(
+        (response.status, response.outcome()),
+        (201, Some("executed"))
+    );
 }
 
 /// Its order takes so long that the shop hears of the leaving before the order is done.

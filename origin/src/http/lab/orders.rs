@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::faults::Fault;
 use crate::gate::{Reply, Signed};
-use crate::http::{Context, place_once};
+use crate::http::{Context, body_problem, place_once};
 use crate::sql::Dialect;
 
 /// What the form says. It is paid with a card that always pays: the shop keeps none.
@@ -26,13 +26,19 @@ fn one() -> i64 {
 }
 
 /// Places the order, once. A form that makes no sense becomes a body that makes none, so that it is refused like one: after the
-/// key was looked up (L2).
+/// key was looked up (L2). One that did not come whole is no body at all, and nothing is kept of it (L8).
 pub(super) async fn place_by_form<DB: Dialect>(
     State(context): State<Context<DB>>,
     signed: Signed,
     form: Result<Form<Wanted>, FormRejection>,
 ) -> Result<Reply, Reply> {
-    let body = form.map_or_else(|_| Bytes::new(), |Form(wanted)| order(&wanted));
+    let body = match form {
+        Ok(Form(wanted)) => order(&wanted),
+        Err(FormRejection::BytesRejection(cut)) => {
+            return Err(Reply::did_nothing(body_problem(&cut)));
+        }
+        Err(_) => Bytes::new(),
+    };
     place_once(context, signed, body, Fault::None).await
 }
 
