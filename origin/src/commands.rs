@@ -172,12 +172,8 @@ async fn open<DB: Dialect>(url: &str) -> Result<Database<DB>, Trouble> {
 
 /// Opens a database with all tables up to date.
 pub(crate) async fn open_tables<DB: Dialect>(url: &str) -> Result<Database<DB>, Trouble> {
-    let open = async {
-        let database = Database::<DB>::open(url).await?;
-        database.migrate_shop().await?;
-        Ok(database)
-    };
-    open.await.map_err(|error| match &error {
+    let opened = Database::open_shop(url).await;
+    opened.map_err(|error| match &error {
         sqlx::Error::Migrate(cause) => advise(cause),
         _ => error.into(),
     })

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use sqlx::Pool;
+use sqlx::migrate::{Migrate, MigrateError, Migrator};
 use sqlx::pool::PoolConnection;
 use tokio::time::{Instant, timeout};
 
@@ -87,45 +88,79 @@ impl<DB: Dialect> From<Pool<DB>> for Database<DB> {
 
 impl<DB: Dialect> Database<DB> {
     /// Opens `sqlite:<path>` (the file is created if there is none), `mysql://…` or `postgres://…`, and
-    /// brings the ledger's tables up to date.
+    /// brings the ledger's table up to date.
     ///
     /// # Errors
     ///
-    /// The URL is not of this database, it cannot be opened, or a newer version has changed the tables.
+    /// The URL is not of this database, it cannot be opened, or a newer version has changed the table.
     pub async fn open(url: &str) -> Result<Self, sqlx::Error> {
-        let [writers, readers] = DB::open(url).await?;
-        let database = Self {
-            writers,
-            readers,
-            lent: false,
-        };
+        let database = Self::connect(url).await?;
         database.migrate().await?;
         Ok(database)
     }
 
-    /// Brings the ledger's tables up to date. What was done is written down in a table of its own,
-    /// `idempotency_ledger_migrations`.
+    /// Opens it with the shop's tables up to date, as [`migrate_shop`](Self::migrate_shop) has them.
+    #[cfg(feature = "shop")]
+    pub(crate) async fn open_shop(url: &str) -> Result<Self, sqlx::Error> {
+        let database = Self::connect(url).await?;
+        database.migrate_shop().await?;
+        Ok(database)
+    }
+
+    async fn connect(url: &str) -> Result<Self, sqlx::Error> {
+        let [writers, readers] = DB::open(url).await?;
+        Ok(Self {
+            writers,
+            readers,
+            lent: false,
+        })
+    }
+
+    /// Brings the ledger's table up to date, `idempotency_ledger`. What was done is written down in a table of its own,
+    /// `idempotency_ledger_migrations`; no other is made.
     ///
     /// # Errors
     ///
     /// The database cannot be reached, or a newer version has changed the table.
     pub async fn migrate(&self) -> Result<(), sqlx::Error> {
-        migrator(DB::migrations().ledger, "idempotency_ledger_migrations")
-            .run(&self.writers)
-            .await?;
-        Ok(())
+        self.bring_up_to_date(&[ledgers::<DB>()]).await
     }
 
-    /// Brings the shop's tables up to date.
+    /// The same, with the tables of what stands beside the ledger: `fences` for [`lock::admit`](crate::lock::admit), `outbox`,
+    /// `consumed`, `task_locks` and `job_runs` for messages and jobs. What was done is written down in
+    /// `idempotency_beside_migrations`. A service that has one of these names for a table of its own makes the others by hand.
     ///
     /// # Errors
     ///
-    /// The database cannot be reached, or a newer version has changed the tables.
+    /// The database cannot be reached, has such a table already, or a newer version has changed one.
+    pub async fn migrate_beside(&self) -> Result<(), sqlx::Error> {
+        self.bring_up_to_date(&[ledgers::<DB>(), besides::<DB>()])
+            .await
+    }
+
+    /// The same, with the shop's tables.
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be reached, or another version has changed the tables.
     #[cfg(feature = "shop")]
     pub async fn migrate_shop(&self) -> Result<(), sqlx::Error> {
-        migrator(DB::migrations().shop, "shop_migrations")
-            .run(&self.writers)
-            .await?;
+        let shops = migrator(DB::migrations().shop, "shop_migrations");
+        self.bring_up_to_date(&[ledgers::<DB>(), besides::<DB>(), shops])
+            .await
+    }
+
+    /// All accounts are compared before anything is done for one: tables of another build stay as they are.
+    async fn bring_up_to_date(&self, migrators: &[Migrator]) -> Result<(), sqlx::Error> {
+        let mut connection = self.writers.acquire().await?;
+        connection.lock().await?;
+        let compared = compare(&mut *connection, migrators).await;
+        connection.unlock().await?;
+        drop(connection);
+        compared?;
+        for migrator in migrators {
+            migrator.run(&self.writers).await?;
+        }
         Ok(())
     }
 
@@ -168,6 +203,34 @@ impl<DB: Dialect> Database<DB> {
     pub async fn read(&self) -> Result<PoolConnection<DB>, sqlx::Error> {
         self.readers.acquire().await
     }
+}
+
+fn ledgers<DB: Dialect>() -> Migrator {
+    migrator(DB::migrations().ledger, "idempotency_ledger_migrations")
+}
+
+fn besides<DB: Dialect>() -> Migrator {
+    migrator(DB::migrations().beside, "idempotency_beside_migrations")
+}
+
+/// Whether what the accounts say was done is what this build would have done.
+async fn compare(
+    connection: &mut impl Migrate,
+    migrators: &[Migrator],
+) -> Result<(), MigrateError> {
+    for migrator in migrators {
+        let account = &*migrator.table_name;
+        connection.ensure_migrations_table(account).await?;
+        for applied in connection.list_applied_migrations(account).await? {
+            let version = applied.version;
+            let known = migrator.iter().find(|known| known.version == version);
+            let known = known.ok_or(MigrateError::VersionMissing(version))?;
+            if known.checksum != applied.checksum {
+                return Err(MigrateError::VersionMismatch(version));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether a lock or a connection could not be had in time.

@@ -44,7 +44,7 @@ pub trait Dialect: sqlx::Database<Connection: Migrate> + sealed::Sealed {
     #[doc(hidden)]
     fn meaning(error: &sqlx::Error) -> Meaning;
 
-    /// The files that make this library's tables, and those that make the shop's.
+    /// The files that make the ledger's table, those of what stands beside it, and the shop's.
     #[doc(hidden)]
     fn migrations() -> Migrations;
 
@@ -259,6 +259,8 @@ pub enum Meaning {
 pub struct Migrations {
     /// Name and text, in order.
     pub ledger: &'static [(&'static str, &'static str)],
+    /// Fences, messages and jobs: only for who wants them.
+    pub beside: &'static [(&'static str, &'static str)],
     /// The shop's.
     #[cfg(feature = "shop")]
     pub shop: &'static [(&'static str, &'static str)],

@@ -77,18 +77,18 @@ impl Dialect for MySql {
 
     fn migrations() -> Migrations {
         Migrations {
-            ledger: &[
-                (
-                    "ledger",
-                    include_str!("../../migrations/mysql/ledger/0001_ledger.sql"),
-                ),
+            ledger: &[(
+                "ledger",
+                include_str!("../../migrations/mysql/ledger/0001_ledger.sql"),
+            )],
+            beside: &[
                 (
                     "fences",
-                    include_str!("../../migrations/mysql/ledger/0002_fences.sql"),
+                    include_str!("../../migrations/mysql/beside/0001_fences.sql"),
                 ),
                 (
                     "messages_and_jobs",
-                    include_str!("../../migrations/mysql/ledger/0003_messages_and_jobs.sql"),
+                    include_str!("../../migrations/mysql/beside/0002_messages_and_jobs.sql"),
                 ),
             ],
             #[cfg(feature = "shop")]

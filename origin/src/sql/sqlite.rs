@@ -66,18 +66,18 @@ impl Dialect for Sqlite {
 
     fn migrations() -> Migrations {
         Migrations {
-            ledger: &[
-                (
-                    "ledger",
-                    include_str!("../../migrations/sqlite/ledger/0001_ledger.sql"),
-                ),
+            ledger: &[(
+                "ledger",
+                include_str!("../../migrations/sqlite/ledger/0001_ledger.sql"),
+            )],
+            beside: &[
                 (
                     "fences",
-                    include_str!("../../migrations/sqlite/ledger/0002_fences.sql"),
+                    include_str!("../../migrations/sqlite/beside/0001_fences.sql"),
                 ),
                 (
                     "messages_and_jobs",
-                    include_str!("../../migrations/sqlite/ledger/0003_messages_and_jobs.sql"),
+                    include_str!("../../migrations/sqlite/beside/0002_messages_and_jobs.sql"),
                 ),
             ],
             #[cfg(feature = "shop")]

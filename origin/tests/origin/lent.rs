@@ -4,11 +4,11 @@ use std::future::pending;
 
 use oncegate_core::key::KeyKind;
 use oncegate_origin::ledger::{Effect, Failure, Ledger};
-use oncegate_origin::sql::{Dialect, Sql, Statements};
-use sqlx::Pool;
+use oncegate_origin::sql::{Database, Dialect, Sql, Statements};
 use sqlx::pool::PoolOptions;
+use sqlx::{Pool, SqlitePool};
 
-use crate::books::Kind;
+use crate::books::{Books, Kind};
 use crate::fixture::{answer, call, executed, on_database, take};
 
 /// How long the service's own statements wait for a lock, which is none of the ledger's business.
@@ -27,6 +27,21 @@ async fn lock_wait<DB: Dialect>(pool: &Pool<DB>) -> i64 {
     let mut connection = pool.acquire().await.unwrap();
     let row = connection.first(READ, &[]).await.unwrap();
     row.unwrap().get("n").unwrap()
+}
+
+/// Names such as `outbox` are a service's to give.
+#[tokio::test]
+async fn the_ledger_makes_no_table_but_its_own() {
+    let books = Books::in_a_file();
+    let url = format!("{}?mode=rwc", books.url());
+    let pool = SqlitePool::connect(&url).await.unwrap();
+    let own = "CREATE TABLE outbox (mine TEXT)";
+    let mut connection = pool.acquire().await.unwrap();
+    connection.run(own, &[]).await.unwrap();
+    drop(connection);
+    Database::from(pool).migrate().await.unwrap();
+    let others = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'idempotency_ledger%'";
+    assert_eq!(books.number(others).await, 1);
 }
 
 #[tokio::test]

@@ -226,6 +226,35 @@ async fn tables_of_another_build_are_told_with_what_to_do() {
     }
 }
 
+/// What the shop had for tables of its own is the library's: nothing is made anew beside it, and nothing half.
+#[tokio::test]
+async fn tables_of_before_the_library_had_its_own_are_told_and_left_as_they_are() {
+    let books = Books::in_a_file();
+    let run = |command| {
+        let mut program = Command::new(PROGRAM);
+        program.args([command, "--database", &books.url()]);
+        program.output().unwrap()
+    };
+    assert!(run("migrate").status.success());
+    for earlier in [
+        "DELETE FROM idempotency_ledger_migrations WHERE version > 1",
+        "DROP TABLE IF EXISTS idempotency_beside_migrations",
+        "DROP TABLE fences",
+        "UPDATE shop_migrations SET checksum = x'00' WHERE version = 2",
+    ] {
+        books.run(earlier).await;
+    }
+    let output = run("migrate");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let advice = "an earlier build made its tables, and they cannot be brought up to date";
+    assert!(
+        !output.status.success() && stderr.contains(advice),
+        "{stderr}"
+    );
+    let made = "SELECT count(*) FROM sqlite_master WHERE name = 'fences'";
+    assert_eq!(books.number(made).await, 0);
+}
+
 #[test]
 fn a_wrong_start_says_what_to_do() {
     let refuses = |secrets: &str, database: &str, message: &str| {
