@@ -136,7 +136,7 @@ test("what a person must not run is refused, and says why", async () => {
 });
 
 test("no client's key is taken for a slot", async () => {
-  const mine = await send(key("skips", 700));
+  const mine = await send(key("skips", 700), {}, { path: "/slots" });
   expect(mine.says).toBe("executed");
   await fire("skips", 700);
   expect(await effects(key("skips", 700))).toBe(2);

@@ -24,7 +24,7 @@ const keys = [{ name: "s1", secret: "0123456789abcdef" }];
 
 /**
  * Those of the stored databases, two that the gate finishes by itself, two whose operations are soon over, one that takes tokens,
- * two of another Worker, and two for events.
+ * two of another Worker, one for jobs, whose attempts are not given up however slow the machine is, and two for events.
  */
 const routes = [
   ...stored.routes,
@@ -35,14 +35,15 @@ const routes = [
   { ...stored.routes[0], name: "bound-ledger", path: "/shop/ledger" },
   { ...stored.routes[1], name: "bound-plain", path: "/shop/plain" },
   { ...stored.routes[0], name: "tokened", path: "/tokened", token: "required", origin: "none", result_ttl_s: 86_400, key_ttl_s: 604_800, ledger_retention_s: 2_592_000 },
+  { ...stored.routes[0], name: "slots", path: "/slots", client_timeout_ms: 20_000, lease_ms: 30_000 },
   { ...stored.routes[0], name: "observed", path: "/observed", mode: "observe" },
   event("hooked", "delivered"),
   event("queued", "stored"),
 ];
 
-/** A job of the route for orders, whose first slot is the year's. */
+/** A job whose first slot is the year's. */
 function job(name, trigger, more) {
-  return { name, trigger, every_minutes: 10, since: "2026-01-01T00:00Z", method: "POST", path: "/orders", ...more };
+  return { name, trigger, every_minutes: 10, since: "2026-01-01T00:00Z", method: "POST", path: "/slots", ...more };
 }
 
 export default defineConfig({
