@@ -16,6 +16,11 @@ export function onHide(listener) {
   hidden.add(listener);
 }
 
+/** What is done need not be done when the page is left. Where there is no page, nothing else forgets it. */
+export function offHide(listener) {
+  hidden.delete(listener);
+}
+
 /** Calls `listener` whenever the page comes back from the back/forward cache. */
 export function onReturn(listener) {
   shown.add(listener);

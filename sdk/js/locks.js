@@ -1,7 +1,7 @@
 // One tab after the other, where the browser can say so. A lock is advice: the key protects, so nobody waits for long,
 // and a tab that the browser froze does not stop another one.
 
-import { onHide } from "./clock.js";
+import { offHide, onHide } from "./clock.js";
 
 /** Runs `work` while this tab has the lock `name`, or after `patienceMs` without it. `wait` is called if another tab has it. */
 export function withLock(name, patienceMs, wait, work) {
@@ -12,7 +12,7 @@ export function withLock(name, patienceMs, wait, work) {
     const begin = () => (begun ??= Promise.resolve().then(work).then(resolve, reject));
     const hold = (lock) => {
       if (begun) return undefined;
-      if (lock) return Promise.race([begin(), new Promise(onHide)]);
+      if (lock) return new Promise((free) => (onHide(free), begin().then(free).then(() => offHide(free))));
       wait();
       const patience = new AbortController();
       setTimeout(() => (begin(), patience.abort()), patienceMs);

@@ -2,7 +2,7 @@
 //
 // Nobody waits for the log: it is written when the page is idle or is left, so that a crash may cost its last lines, and never a payment's record.
 
-import { onHide } from "./clock.js";
+import { offHide, onHide } from "./clock.js";
 import { whenIdle } from "./idle.js";
 
 /** How many events are kept, over all intents. */
@@ -32,10 +32,12 @@ export class Log {
     return { intent, line: line(intent, entries), entries };
   }
 
-  /** Other tabs write the same log, each when it is idle. */
+  /** Other tabs write the same log, each when it is idle: what comes later into it may have happened earlier. */
   #write = () => {
+    offHide(this.#write);
     if (this.#unwritten.length === 0) return;
-    this.#store.writeLog([...this.#store.log(), ...this.#unwritten.splice(0)].slice(-KEPT));
+    const entries = [...this.#store.log(), ...this.#unwritten.splice(0)];
+    this.#store.writeLog(entries.sort((one, other) => one?.at - other?.at).slice(-KEPT));
   };
 }
 

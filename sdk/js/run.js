@@ -141,11 +141,11 @@ export class Run {
   /** What comes first: `something`, the end of the time, or an interruption of these kinds. */
   #first(ms, over, something, kinds) {
     return new Promise((resolve) => {
-      const timer = engine().after(Math.min(ms, LONGEST_MS), () => interrupt(over));
+      const hush = alarm(Math.min(ms, LONGEST_MS), () => interrupt(over));
       let isOver = false;
       const end = (said) => {
         isOver = true;
-        clearTimeout(timer);
+        hush();
         resolve(said);
       };
       const interrupt = (event) => {
@@ -194,4 +194,16 @@ export class Run {
   #prove({ status, lifetime, problem }) {
     this.#origin.proven ||= status !== undefined || lifetime !== undefined || typeof problem?.safe_new_key === "boolean";
   }
+}
+
+/**
+ * Rings after so many milliseconds, unless the function that it gives is called before. The engine keeps what it is to call until
+ * the time has come, also for a timer that was cleared: so it runs out, with nothing left to hold.
+ */
+function alarm(ms, ring) {
+  const timer = engine().after(ms, () => ring?.());
+  return () => {
+    ring = undefined;
+    timer.unref?.();
+  };
 }

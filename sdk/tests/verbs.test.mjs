@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import { absent, bare, closedPage, dead, gate, lost, memoryStorage, network, ORDER, page, pause, problem } from "./support.mjs";
 
@@ -216,6 +218,35 @@ test("nobody waits for the log: it is written when there is time, and what a cra
   assert.equal(JSON.parse(atTheFirstByte["oncegate:intent:cart-42"]).sends, 1);
   await pause(10);
   assert.deepEqual(JSON.parse(storage.entries()["oncegate:log"]).map(({ type }) => type), ["send", "answer", "settled"]);
+});
+
+test("the log is in the order of what happened, whichever tab writes first", async () => {
+  const [earlier, later] = [Date.now() - 60_000, Date.now() + 60_000];
+  const running = { intent: "cart-42", type: "send", key: "k", at: later };
+  const storage = memoryStorage({ "oncegate:log": JSON.stringify([running, { ...running, at: earlier }]) });
+  network(gate("executed"));
+  const { client } = await page(storage);
+  await client.submit(ORDER);
+  const { line, entries } = client.log("cart-42");
+  assert.equal(line, "cart-42: 3 sends, 1 execution, open");
+  assert.deepEqual(entries.map(({ type }) => type), ["send", "send", "answer", "settled", "send"]);
+});
+
+test("where there is no page, a client that was used can be forgotten", async () => {
+  setFlagsFromString("--expose_gc");
+  const collect = runInNewContext("gc");
+  network(gate("executed"));
+  const use = async () => {
+    const storage = memoryStorage();
+    await (await page(storage)).client.submit(ORDER);
+    return new WeakRef(storage);
+  };
+  const used = await use();
+  for (let turn = 0; turn < 20 && used.deref(); turn += 1) {
+    await pause(20);
+    collect();
+  }
+  assert.equal(used.deref(), undefined);
 });
 
 test("the log stays small", async () => {
