@@ -118,7 +118,7 @@ class Oncegate extends EventTarget {
   async #warm() {
     try {
       await this.#begin();
-      whenIdle(() => this.#entries.size > 0 || rehearse(this.#settings));
+      whenIdle(() => this.#entries.size > 0 || rehearse(this.#settings).catch(() => {})); // Nobody waits for it.
     } catch {
       // Whoever submits tries again, and hears what is wrong.
     }

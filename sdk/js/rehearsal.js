@@ -12,7 +12,7 @@ import { Store } from "./store.js";
 /** Stands where a token would be: a call waits for it, so that none is made. */
 const NEVER = { prepare() {}, take: () => new Promise(() => {}) };
 
-export function rehearse(settings) {
+export async function rehearse(settings) {
   const job = toJob({ intent: "rehearsal", url: "about:blank", body: {}, token: NEVER }, settings);
   const run = new Run(job, new Store(openStorage(null)), () => run.interrupt("aborted"));
   run.prepare();

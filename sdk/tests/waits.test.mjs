@@ -164,6 +164,31 @@ test("a page that is hidden keeps sending", async () => {
   }
 });
 
+test("a rehearsal that fails is nobody's trouble", async () => {
+  const { getRandomValues } = crypto;
+  let drawn = 0;
+  const unhandled = [];
+  const hear = (reason) => unhandled.push(reason);
+  globalThis.document = { addEventListener() {}, baseURI: ORDER.url };
+  globalThis.addEventListener = () => {};
+  crypto.getRandomValues = () => {
+    drawn += 1;
+    throw new Error("no source of chance");
+  };
+  process.on("unhandledRejection", hear);
+  try {
+    await page(memoryStorage({ "oncegate:secret": "ab".repeat(32) }));
+    for (let turn = 0; turn < 50 && drawn === 0; turn += 1) await pause(10);
+    await pause(10);
+    assert.deepEqual([drawn, unhandled], [1, []]);
+  } finally {
+    process.off("unhandledRejection", hear);
+    crypto.getRandomValues = getRandomValues;
+    delete globalThis.document;
+    delete globalThis.addEventListener;
+  }
+});
+
 test("time in which the page was frozen does not count", async () => {
   const listeners = new Map();
   globalThis.document = { addEventListener: (type, listener) => listeners.set(type, listener), baseURI: ORDER.url };
