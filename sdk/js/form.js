@@ -61,7 +61,7 @@ class Binding {
   async #begin() {
     if (this.#controller.signal.aborted) return;
     beginVisit(this.#form, this.#client);
-    const question = { intent: intentOf(this.#form, null, this.#options), url: targetOf(this.#form, null).url, headers: this.#options.headers, ...this.#token };
+    const question = { intent: intentOf(this.#form, null, this.#options), url: targetOf(this.#form, null).url, method: "POST", headers: this.#options.headers, ...this.#token };
     if (this.#token) this.#controller.signal.addEventListener("abort", this.#token.token.ahead(question));
     if (this.#running || this.#client.state(question.intent).phase !== "open") return;
     if (this.#region) this.#say("checking", "checking");

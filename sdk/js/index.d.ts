@@ -157,6 +157,8 @@ export interface Question {
   intent: string;
   /** Where the operation was sent to; its gate is asked. */
   url: string | URL;
+  /** The method of that request: needed only where several routes of the gate share its path. */
+  method?: string;
   /** Further headers, such as the customer's authorization: the gate tells only its owner. */
   headers?: HeadersInit;
   /** As in {@link Request}. */

@@ -19,7 +19,7 @@ export interface Tokens extends TokenSource {
    *
    * @returns What ends that.
    */
-  ahead(request: Pick<Question, "intent" | "url" | "headers" | "credentials" | "route">): () => void;
+  ahead(request: Pick<Question, "intent" | "url" | "method" | "headers" | "credentials" | "route">): () => void;
 }
 
 /** No token could be had: the `error` of an `unknown` result with the reason `token_missing`. */

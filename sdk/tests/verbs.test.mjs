@@ -160,6 +160,8 @@ test("questions name the request, where the page names no route", async () => {
   await client.cancel(QUESTION);
   assert.equal(sent.looks[0].url, "https://shop.example/.oncegate/v1/operations?path=%2Forders");
   assert.equal(sent[1].url, "https://shop.example/.oncegate/v1/operations/cancel?path=%2Forders");
+  await client.lookup({ ...QUESTION, method: "put" });
+  assert.equal(sent.looks[1].url, "https://shop.example/.oncegate/v1/operations?path=%2Forders&method=PUT");
 });
 
 test("t4 on a route that makes its keys itself, nothing is cancelled that nobody uses, unless the page says of what they are made", async () => {

@@ -97,21 +97,34 @@ impl Policy {
     }
 
     /// The route that a question is about. The question names the route; or the request that it is about, by path and, where
-    /// routes share the path, method; or nothing, where there is one route only.
+    /// routes share the path, method; or nothing, where there is one route only. `None` if that leaves several.
     pub fn asked(
         &self,
         name: Option<&str>,
         path: Option<&str>,
         method: Option<&str>,
     ) -> Option<&Route> {
-        let of_request = |path| match self.find(method.unwrap_or("POST"), path, false) {
-            Match::Protected(route) | Match::OtherMethod(route) => Some(route),
-            Match::NotCanonical(_) | Match::Unprotected => None,
+        let of_request = |path| match method {
+            Some(method) => match self.find(method, path, false) {
+                Match::Protected(route) => Some(route),
+                _ => None,
+            },
+            None => self.only_of(path),
         };
         match name {
             Some(_) => self.route(name),
             None => path.and_then(of_request).or_else(|| self.route(None)),
         }
+    }
+
+    /// The only route of a path, whatever the method.
+    fn only_of(&self, path: &str) -> Option<&Route> {
+        let readings = Readings::of(path);
+        let mut routes = self.routes.iter();
+        let route = routes.find(|route| route.pattern.may_match(&readings))?;
+        let is_only = !routes.any(|route| route.pattern.may_match(&readings));
+        let is_exact = route.pattern.matches(path) && canonical(path) == path;
+        (is_only && is_exact).then_some(route)
     }
 
     /// Finds the route of a request. `path` is as received, without the query; `overridden` says

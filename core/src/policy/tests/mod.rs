@@ -185,6 +185,28 @@ fn a_question_is_about_the_route_that_it_names_or_whose_request_it_names() {
 }
 
 #[test]
+fn a_question_that_fits_several_routes_is_about_none() {
+    let all = ["PUT", "PATCH", "POST"].map(|method| config(method, method, "/orders/:id"));
+    let shared = policy(&all);
+    let asked = |method| {
+        let route = shared.asked(None, Some("/orders/7"), method);
+        route.map(|route| route.name.as_str())
+    };
+    for method in ["PUT", "PATCH", "POST"] {
+        assert_eq!(asked(Some(method)), Some(method));
+    }
+    // Neither POST nor the first in the file is meant by saying nothing, nor any by a method that none takes.
+    assert_eq!(asked(None), None);
+    assert_eq!(asked(Some("DELETE")), None);
+    assert_eq!(
+        shared
+            .asked(Some("PUT"), None, None)
+            .map(|route| route.name.as_str()),
+        Some("PUT")
+    );
+}
+
+#[test]
 fn a_route_is_found_by_its_name_or_by_being_the_only_one() {
     let one = policy(&[orders()]);
     assert!(one.route(None).is_some() && one.route(Some("orders")).is_some());
