@@ -167,9 +167,18 @@ impl Keys {
     }
 }
 
-/// The last millisecond from now on up to which there is always one that is valid; `None` if there is one
-/// for ever.
+/// The last millisecond up to which there is always one that is valid, from now on; if there is none now, the last one in
+/// which there was. `None` if there is one for ever.
 fn gap_ms<'k>(keys: impl Iterator<Item = &'k Credential> + Clone, now_ms: u64) -> Option<u64> {
+    if !keys.clone().any(|key| key.is_valid(now_ms)) {
+        let ended = keys.filter_map(|key| key.not_after_ms);
+        return Some(
+            ended
+                .filter(|end_ms| *end_ms < now_ms)
+                .max()
+                .unwrap_or(now_ms.saturating_sub(1)),
+        );
+    }
     let mut until_ms = now_ms.saturating_sub(1);
     loop {
         let begun = keys.clone().filter(|key| key.not_before_ms <= until_ms + 1);

@@ -234,7 +234,15 @@ fn somebody_is_told_of_a_time_between_two_keys() {
     );
     // The next one begins when the one before ends.
     assert_eq!(end(&[key("b", Some("2026-12-06"), None), first()]), None);
-    // None is valid now.
+    // None is valid now: since when stays known, however late somebody asks.
+    let ended = of(
+        r#""stripe""#,
+        &[key("b", Some("2027-12-07"), None), first()],
+    )
+    .unwrap();
+    assert_eq!(ended.end_ms(last_ms + 1), Some(last_ms));
+    assert_eq!(ended.end_ms(last_ms + 86_400_000), Some(last_ms));
+    // None was ever.
     assert_eq!(end(&[key("b", Some("2026-12-06"), None)]), Some(NOW_MS - 1));
 }
 
