@@ -12,6 +12,7 @@ use super::*;
 
 mod documented;
 mod keys;
+mod payments;
 mod settings;
 mod tampered;
 mod words;
