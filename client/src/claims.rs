@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
-use tokio::time::sleep;
+use tokio::time::{interval, timeout};
 
 use crate::call::Call;
 use crate::client::Client;
@@ -179,13 +179,17 @@ impl Claims {
     }
 
     /// Begins the lease anew, three times in it, and returns when the claim is the caller's no more. Stands beside the work in a
-    /// `select!`. A heartbeat that is not answered is made good by the next one.
+    /// `select!`. A heartbeat that is not answered by then is made good by the next one.
     pub async fn keep(&self, claim: &Claim) {
+        let third = (self.lease / 3).max(Duration::from_millis(1));
+        let mut beats = interval(third);
+        // The claim was just granted.
+        beats.tick().await;
         loop {
-            sleep(self.lease / 3).await;
-            match self.heartbeat(claim).await {
-                Ok(Heard::Held) | Err(_) => {}
-                Ok(Heard::Done | Heard::Lost | Heard::Released) => return,
+            beats.tick().await;
+            match timeout(third, self.heartbeat(claim)).await {
+                Ok(Ok(Heard::Held) | Err(_)) | Err(_) => {}
+                Ok(Ok(Heard::Done | Heard::Lost | Heard::Released)) => return,
             }
         }
     }

@@ -6,10 +6,14 @@ use std::time::Duration;
 use oncegate_client::{Claimed, Claims, Client, Error, Heard, Message};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 
 async fn gate(answers: Vec<&'static str>) -> (Claims, Arc<Mutex<Vec<String>>>) {
     gate_with(Duration::from_secs(30), answers).await
 }
+
+/// A gate that has the call, and says nothing.
+const SILENCE: &str = "nothing";
 
 /// Gives these answers, one for each call; an empty one is a connection that breaks. Keeps what was asked.
 async fn gate_with(
@@ -21,6 +25,7 @@ async fn gate_with(
     let asked = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&asked);
     tokio::spawn(async move {
+        let mut silent = Vec::new();
         for body in answers {
             let (mut socket, _) = listener.accept().await.unwrap();
             let mut text = String::new();
@@ -30,7 +35,9 @@ async fn gate_with(
                 text.push_str(&String::from_utf8_lossy(&bytes[..count]));
             }
             kept.lock().unwrap().push(text);
-            if !body.is_empty() {
+            if body == SILENCE {
+                silent.push(socket);
+            } else if !body.is_empty() {
                 let length = body.len();
                 let answer = format!(
                     "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
@@ -99,6 +106,20 @@ async fn a_claim_is_kept_until_somebody_has_taken_over() {
         .iter()
         .filter(|text| text.starts_with("POST /.oncegate/v1/claims/heartbeat "));
     assert_eq!((asked.len(), beats.count()), (7, 6));
+}
+
+/// Longer than the lease it would be somebody else's before the next heartbeat.
+#[tokio::test]
+async fn a_gate_that_is_silent_keeps_no_heartbeat_from_the_next() {
+    let lost = r#"{"items":[{"key":"m-1","answer":"lost"}]}"#;
+    let answers = vec![ACQUIRED, SILENCE, SILENCE, lost];
+    let (claims, asked) = gate_with(Duration::from_millis(300), answers).await;
+    let Claimed::Acquired(claim) = claims.claim(message()).await.unwrap() else {
+        panic!("not acquired");
+    };
+    let kept = timeout(Duration::from_secs(8), claims.keep(&claim)).await;
+    assert!(kept.is_ok(), "a heartbeat waited for an answer");
+    assert_eq!(asked.lock().unwrap().len(), 4);
 }
 
 #[tokio::test]
