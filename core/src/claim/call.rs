@@ -143,7 +143,7 @@ impl Call {
             items.push(item);
         }
         Ok(Self {
-            scope: scope(asked.scope)?,
+            scope: checked_scope(asked.scope)?,
             maker: nonce(asked.nonce, claims)?,
             lease_ms: lease(asked.lease_ms, claims || verb == Verb::Heartbeat)?,
             items,
@@ -151,7 +151,12 @@ impl Call {
     }
 }
 
-fn scope(scope: String) -> Result<String, CallError> {
+/// A scope, if it is one.
+///
+/// # Errors
+///
+/// [`CallError`] says what one is.
+pub fn checked_scope(scope: String) -> Result<String, CallError> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/".contains(&byte);
     if scope.is_empty() || scope.len() > LONGEST_SCOPE || !scope.bytes().all(fits) {
         let most = LONGEST_SCOPE;

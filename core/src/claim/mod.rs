@@ -22,7 +22,7 @@ mod owner;
 
 pub use self::call::{
     Asked, Call, CallError, Item, LONGEST_LEASE_MS, LONGEST_RESULT, MOST_ITEMS, SHORTEST_LEASE_MS,
-    Verb,
+    Verb, checked_scope,
 };
 pub use self::owner::Owners;
 

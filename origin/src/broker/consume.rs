@@ -12,7 +12,7 @@ use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
 use async_nats::jetstream::{self, AckKind};
 use futures_util::StreamExt;
 use oncegate_client::Claims;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::{AGGREGATE, Broker, MESSAGE_ID, STREAM, claimed};
 use crate::clock::now_ms;
@@ -25,29 +25,34 @@ use crate::shop::effects;
 use crate::sql::{Database, Dialect};
 
 const CONSUMER: &str = "effects";
-/// How long the broker waits for an acknowledgement before it delivers again.
-const ACK_WAIT: Duration = Duration::from_secs(10);
 /// How long work that failed waits before it is tried again, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Clocks differ, and a purge may come early.
 const MARGIN: Duration = Duration::from_secs(60 * 60);
 
-/// When a message is given up.
+/// When a message is given up, and when it is handed on.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::exhaustive_structs, reason = "two limits")]
+#[expect(clippy::exhaustive_structs, reason = "four limits")]
 pub struct Limits {
-    /// After so many deliveries whose work failed. 10, which takes half a minute.
-    pub deliveries: i64,
-    /// When it was sent longer ago. An hour less than [`WINDOW_MS`].
+    /// Given up: after so many deliveries to this consumer whose work failed. 10, which takes half a minute.
+    pub failures: i64,
+    /// Given up: when it was sent longer ago. An hour less than [`WINDOW_MS`].
     pub age: Duration,
+    /// Handed on: when so long nothing is heard of who has it. 10 s.
+    pub silence: Duration,
+    /// Handed on: when it was nobody's turn, or the work did not end, for so long. A minute. A database that is dead without a
+    /// word, or a gate that only this consumer does not reach, then holds up this consumer and not the queue.
+    pub patience: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            deliveries: 10,
+            failures: 10,
             age: Duration::from_millis(WINDOW_MS) - MARGIN,
+            silence: Duration::from_secs(10),
+            patience: Duration::from_secs(60),
         }
     }
 }
@@ -62,20 +67,39 @@ enum Ended {
     GivenUp(String),
 }
 
+/// How often the work of a message has failed here. Deliveries do not say it: one that was handed on has failed nowhere. One
+/// message is on its way at a time, so there is one to count for.
+#[derive(Default)]
+struct Failures {
+    place: String,
+    count: i64,
+}
+
+impl Failures {
+    fn of(&mut self, letter: &DeadLetter) -> &mut i64 {
+        if self.place != letter.place {
+            self.place.clone_from(&letter.place);
+            self.count = 0;
+        }
+        &mut self.count
+    }
+}
+
 impl Broker {
     /// Does the work of every message that is delivered, until the future is dropped. With claims, each is claimed at the
     /// gate first.
     ///
     /// # Errors
     ///
-    /// The broker is gone.
+    /// The broker is gone, or the gate takes no claims of this consumer.
     pub async fn consume<DB: Dialect>(
         &self,
         database: &Database<DB>,
         limits: Limits,
         claims: Option<&Claims>,
     ) -> Result<(), Trouble> {
-        let consumer = self.consumer().await?;
+        let consumer = self.consumer(limits.silence).await?;
+        let mut failures = Failures::default();
         let mut messages = consumer.messages().await?;
         while let Some(delivered) = messages.next().await {
             let delivered = match delivered {
@@ -86,16 +110,16 @@ impl Broker {
                 }
             };
             let letter = letter(&delivered);
-            let work = end(database, &letter, limits);
+            let work = end_in_time(database, &letter, limits, failures.of(&letter));
             let work = async {
                 match claims {
-                    Some(claims) => claimed::work(claims, &letter, work).await,
-                    None => Some(work.await),
+                    Some(claims) => claimed::work(claims, &letter, limits.patience, work).await,
+                    None => Ok(Some(work.await)),
                 }
             };
             let kind = tokio::select! {
-                kind = work => kind,
-                never = hold(&delivered) => match never {},
+                kind = work => kind?,
+                never = hold(&delivered, limits.silence) => match never {},
             };
             let Some(kind) = kind else {
                 continue;
@@ -108,11 +132,11 @@ impl Broker {
         Err("the broker ended the delivery".into())
     }
 
-    async fn consumer(&self) -> Result<PullConsumer, Trouble> {
+    async fn consumer(&self, silence: Duration) -> Result<PullConsumer, Trouble> {
         let settings = pull::Config {
             durable_name: Some(CONSUMER.into()),
             ack_policy: AckPolicy::Explicit,
-            ack_wait: ACK_WAIT,
+            ack_wait: silence,
             // One after the other: what is ordered per aggregate stays so.
             max_ack_pending: 1,
             ..pull::Config::default()
@@ -122,27 +146,49 @@ impl Broker {
     }
 }
 
-/// Tells the broker again and again that somebody has the message, so that nobody else is given it meanwhile.
-async fn hold(delivered: &jetstream::Message) -> Infallible {
+/// Tells the broker again and again that somebody has the message, so that nobody else is given it meanwhile. What stands
+/// beside it has an end.
+async fn hold(delivered: &jetstream::Message, silence: Duration) -> Infallible {
     loop {
-        sleep(ACK_WAIT / 3).await;
+        sleep(silence / 3).await;
         // One that is lost is made good by the next; without them the message comes again, and the record drops it.
         let _ = delivered.ack_with(AckKind::Progress).await;
     }
 }
 
+/// The same as [`end`], where it ends in time. Where not, its transaction is undone, and the message handed on.
+async fn end_in_time<DB: Dialect>(
+    database: &Database<DB>,
+    letter: &DeadLetter,
+    limits: Limits,
+    failures: &mut i64,
+) -> AckKind {
+    let work = end(database, letter, limits, failures);
+    timeout(limits.patience, work).await.unwrap_or_else(|_| {
+        let what = "the work did not end in time: its message is handed on";
+        log::error("consumer", &what);
+        AckKind::Nak(Some(FIRST_PAUSE))
+    })
+}
+
 /// Works, and says what the broker is to do. Where a message can neither be worked off nor kept, it stays.
-async fn end<DB: Dialect>(database: &Database<DB>, letter: &DeadLetter, limits: Limits) -> AckKind {
-    let again = AckKind::Nak(Some(pause(letter.deliveries)));
+async fn end<DB: Dialect>(
+    database: &Database<DB>,
+    letter: &DeadLetter,
+    limits: Limits,
+    failures: &mut i64,
+) -> AckKind {
+    let again = AckKind::Nak(Some(pause(*failures + 1)));
     let reason = match work(database, letter, limits).await {
         Ended::Done => return AckKind::Ack,
         Ended::GivenUp(reason) => reason,
         Ended::Failed(failure) => {
             log::error("consumer", &failure);
-            if letter.deliveries < limits.deliveries {
+            *failures += 1;
+            if *failures < limits.failures {
                 return again;
             }
-            format!("it failed {} times: {failure}", letter.deliveries)
+            format!("it failed {failures} times: {failure}")
         }
     };
     match dead::keep(database, &letter.clone().because(reason)).await {
@@ -206,8 +252,8 @@ fn letter(delivered: &jetstream::Message) -> DeadLetter {
     }
 }
 
-/// Doubles with every delivery.
-pub(super) fn pause(deliveries: i64) -> Duration {
-    let doublings = u32::try_from(deliveries.clamp(1, 10) - 1).unwrap_or_default();
+/// Doubles with every failure.
+pub(super) fn pause(failures: i64) -> Duration {
+    let doublings = u32::try_from(failures.clamp(1, 10) - 1).unwrap_or_default();
     (FIRST_PAUSE * 2_u32.pow(doublings)).min(LONGEST_PAUSE)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use oncegate_client::{Claims, Client, Error};
-use oncegate_core::claim::{LONGEST_LEASE_MS, SHORTEST_LEASE_MS};
+use oncegate_core::claim::{LONGEST_LEASE_MS, SHORTEST_LEASE_MS, checked_scope};
 use oncegate_origin::commands::Trouble;
 use oncegate_origin::lab::Lab;
 
@@ -94,31 +94,38 @@ pub(crate) struct Serve {
     pub(crate) lab: AtTheGate,
 }
 
-/// What the back room of `--faults` asks the gate for. What is not given, it does not do.
+/// What the back room of `--faults` asks the gate for. What is not given, it does not do; without `--faults` none of it is used, since
+/// `consume` has some of these variables as well.
 #[derive(Args)]
 pub(crate) struct AtTheGate {
-    /// The gate's address.
+    /// With `--faults`: the gate's address.
     #[arg(long, value_name = "URL", env = "ONCEGATE_GATE")]
     gate: Option<String>,
-    /// One of the gate's `LOCKS_SECRETS`, without its name.
+    /// With `--faults`: one of the gate's `LOCKS_SECRETS`, without its name.
     #[arg(long, env = "ONCEGATE_LOCKS_SECRET", hide_env_values = true)]
     locks_secret: Option<String>,
-    /// One of the gate's `CLAIMS_SECRETS`, without its name.
+    /// With `--faults`: one of the gate's `CLAIMS_SECRETS`, without its name.
     #[arg(long, env = "ONCEGATE_CLAIMS_SECRET", hide_env_values = true)]
     claims_secret: Option<String>,
-    /// One of the gate's `ADMIN_SECRETS`, without its name: to run a job again.
+    /// With `--faults`: one of the gate's `ADMIN_SECRETS`, without its name: to run a job again.
     #[arg(long, env = "ONCEGATE_GATE_ADMIN_SECRET", hide_env_values = true)]
     gate_admin_secret: Option<String>,
 }
 
-impl AtTheGate {
+impl Serve {
+    /// What there is of the back room.
     pub(crate) fn lab(&self) -> Result<Lab, Trouble> {
-        let secrets = [
-            self.locks_secret.as_deref(),
-            self.claims_secret.as_deref(),
-            self.gate_admin_secret.as_deref(),
-        ];
-        Lab::new(self.gate.as_deref(), secrets)
+        if !self.faults {
+            return Ok(Lab::default());
+        }
+        let AtTheGate {
+            gate,
+            locks_secret,
+            claims_secret,
+            gate_admin_secret,
+        } = &self.lab;
+        let secrets = [locks_secret, claims_secret, gate_admin_secret].map(Option::as_deref);
+        Lab::new(gate.as_deref(), secrets)
     }
 }
 
@@ -175,7 +182,8 @@ pub(crate) struct Claiming {
     )]
     pub(crate) claims_secret: Option<String>,
     /// What tells these claims from all others at the gate: the queue, and who consumes it.
-    #[arg(long, env = "ONCEGATE_CLAIMS_SCOPE", default_value = "shop/effects")]
+    #[arg(long, env = "ONCEGATE_CLAIMS_SCOPE", default_value = "shop/effects",
+        value_parser = |scope: &str| checked_scope(scope.to_owned()).map_err(|wrong| wrong.to_string()))]
     pub(crate) claims_scope: String,
     /// How long a claim stays with a consumer that says nothing. One that works says something three times in it.
     #[arg(long, env = "ONCEGATE_CLAIMS_LEASE_MS", default_value_t = 30_000,
@@ -281,5 +289,33 @@ mod tests {
         assert!(days("14").is_ok());
         let error = days("0").unwrap_err().to_string();
         assert!(error.contains("14"), "{error}");
+    }
+
+    #[test]
+    fn a_scope_that_the_gate_takes_from_nobody_is_refused() {
+        let scope = |scope| {
+            let arguments =
+                "oncegate-origin consume --database sqlite:x --broker nats://x --claims-scope";
+            Cli::try_parse_from(arguments.split(' ').chain([scope])).map(|_| ())
+        };
+        assert!(scope("shop/effects").is_ok());
+        let error = scope("a b").unwrap_err().to_string();
+        assert!(error.contains("letters, digits"), "{error}");
+    }
+
+    #[test]
+    fn what_only_the_back_room_uses_does_not_stop_a_shop_without_one() {
+        let lab = |more: &[&'static str]| {
+            let arguments =
+                "oncegate-origin serve --database sqlite:x --signing-secrets x --claims-secret s";
+            let arguments = arguments.split(' ').chain(more.iter().copied());
+            match Cli::try_parse_from(arguments).unwrap().command {
+                Command::Serve(serve) => serve.lab().map(|_| ()),
+                _ => unreachable!("it says serve"),
+            }
+        };
+        assert!(lab(&[]).is_ok());
+        let error = lab(&["--faults"]).unwrap_err().to_string();
+        assert!(error.contains("ONCEGATE_GATE"), "{error}");
     }
 }

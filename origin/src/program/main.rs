@@ -69,7 +69,7 @@ async fn serve(arguments: Serve) -> Result<(), Trouble> {
         .map_err(|error| format!("--admin-secrets or ONCEGATE_ADMIN_SECRETS: {error}"))?;
     let callback_secret = arguments.callback_secret.as_deref();
     let callback_secret = callback_secret.map(CallbackSecret::parse).transpose();
-    let lab = arguments.lab.lab()?;
+    let lab = arguments.lab()?;
     let patience = Duration::from_millis(arguments.provider_timeout_ms);
     let provider = arguments.provider.as_deref();
     let provider = provider.map(|address| Client::new(address, patience));

@@ -105,7 +105,7 @@ async fn work_that_fails_too_often_is_kept_with_what_is_behind_it_and_replayed_i
     let _broker = world.start_broker().await;
     let _relay = world.run("relay");
     let limits = Limits {
-        deliveries: 2,
+        failures: 2,
         ..Limits::default()
     };
     let consumer = world.consume(limits).await;

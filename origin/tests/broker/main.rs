@@ -11,6 +11,7 @@ mod client;
 #[path = "../origin/shop.rs"]
 mod shop;
 
+mod claims;
 mod dead;
 
 use std::fs::File;
