@@ -51,6 +51,13 @@ pub(crate) enum Fault {
     UnavailableAfterCommit,
 }
 
+impl Fault {
+    /// Whether it is in the doing of an order, so that it is nothing to a message.
+    fn is_of_an_order(self) -> bool {
+        matches!(self, Self::DelayWithin(_) | Self::Fail | Self::Refuse)
+    }
+}
+
 /// The faults to come.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue(Arc<Mutex<VecDeque<Fault>>>);
@@ -76,18 +83,20 @@ impl Queue {
 /// The routes that set the switches.
 pub(crate) fn routes<DB: Dialect>(of_orders: Queue, of_messages: Queue) -> Router<Context<DB>> {
     Router::new()
-        .route("/faults", switches(of_orders))
-        .route("/faults/messages", switches(of_messages))
+        .route("/faults", switches(of_orders, |_| true))
+        .route(
+            "/faults/messages",
+            switches(of_messages, |fault| !fault.is_of_an_order()),
+        )
         .route("/shop", delete(clear::<DB>))
 }
 
-fn switches<DB: Dialect>(queue: Queue) -> MethodRouter<Context<DB>> {
-    let set = async |State(queue): State<Queue>, body: Bytes| match serde_json::from_slice(&body) {
-        Ok(faults) => {
-            queue.replace(faults);
-            StatusCode::NO_CONTENT.into_response()
-        }
-        Err(error) => not_faults(&error).into_response(),
+/// Those that would do nothing here are refused.
+fn switches<DB: Dialect>(queue: Queue, fits: fn(Fault) -> bool) -> MethodRouter<Context<DB>> {
+    let set = async move |State(queue): State<Queue>, body: Bytes| {
+        let faults = read(&body, fits).map_err(|why| not_faults(&why))?;
+        queue.replace(faults);
+        Ok::<_, Reply>(StatusCode::NO_CONTENT)
     };
     let list = async |State(queue): State<Queue>| Json(queue.list());
     get(list).put(set).with_state(queue)
@@ -176,8 +185,16 @@ fn unavailable() -> Reply {
     Reply::from(Problem::new(503, "unavailable", "Not available", detail)).with_retry_after(1)
 }
 
-fn not_faults(error: &serde_json::Error) -> Reply {
-    let detail = format!("The body is not a list of faults: {error}.");
+fn read(body: &[u8], fits: fn(Fault) -> bool) -> Result<Vec<Fault>, String> {
+    let faults: Vec<Fault> = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    match faults.iter().find(|fault| !fits(**fault)) {
+        Some(fault) => Err(format!("{fault:?} is for orders only")),
+        None => Ok(faults),
+    }
+}
+
+fn not_faults(why: &str) -> Reply {
+    let detail = format!("The body is not a list of faults: {why}.");
     Reply::from(Problem::new(
         400,
         "faults_invalid",

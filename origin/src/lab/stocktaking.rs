@@ -24,7 +24,7 @@ use crate::ledger::Failure;
 use crate::lock;
 use crate::sql::work::atomically;
 use crate::sql::{self, Database, Dialect};
-use crate::sums::move_stock;
+use crate::sums::{Changed, move_stock};
 
 /// There are many of them.
 const ARTICLE: Id<'static> = Id::literal("beans");
@@ -242,8 +242,17 @@ async fn write_within<DB: Dialect>(
         return Ok(Did::Refused);
     }
     let operation = id(&correction.id)?;
-    move_stock::<DB>(connection, operation, ARTICLE, correction.quantity).await?;
-    Ok(Did::Corrected)
+    let (what, why) = (
+        &correction.id,
+        match move_stock::<DB>(connection, operation, ARTICLE, correction.quantity).await? {
+            Changed::Now => return Ok(Did::Corrected),
+            Changed::Before => "was made by an earlier run of this name",
+            Changed::TooLittle => "takes more than there is in the book",
+        },
+    );
+    Err(Failure::NotExecuted(
+        format!("the correction {what} {why}").into(),
+    ))
 }
 
 impl Pause {
