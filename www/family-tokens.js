@@ -12,7 +12,8 @@ import { operation, orders, read } from "./witness.js";
 
 const COPIES = 20;
 const TARGET = "/lab/orders";
-const PATIENCE_MS = 10_000;
+/** The SDK fetches ahead when the page is idle, and after a failure again within 15 s: this is longer than both. */
+const PATIENCE_MS = 40_000;
 
 export const tokens = { name: "tokens", guide: { en: "docs/tokens.md", zh: "docs/zh/tokens.md" }, steps: { many, changed, forged, naive } };
 
@@ -69,7 +70,7 @@ async function issued() {
       if (passing) resolve(passing);
     });
     end = tokensOf(createOncegate({ storage }), { storage }).ahead({ intent, url: TARGET });
-    setTimeout(() => reject(new Error("no token within ten seconds")), PATIENCE_MS);
+    setTimeout(() => reject(new Error("no token within 40 seconds")), PATIENCE_MS);
   }).finally(() => end());
   return { intent, token, entries };
 }

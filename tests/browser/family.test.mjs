@@ -39,7 +39,7 @@ const [WAIT_PAY, PAID] = [1, 2];
 const callbacks = () => stack.query("SELECT outcome FROM callbacks");
 
 async function judged(card) {
-  await card.locator("xpath=self::*[@data-state='holds' or @data-state='broken']").waitFor();
+  await card.locator("xpath=self::*[@data-state='holds' or @data-state='broken']").waitFor({ timeout: 60_000 });
   const [state, verdict] = [await card.getAttribute("data-state"), await card.getByRole("status").last().textContent()];
   assert.equal(state, "holds", verdict);
 }
