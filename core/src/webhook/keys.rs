@@ -170,16 +170,12 @@ impl Keys {
 /// The last millisecond up to which there is always one that is valid, from now on; if there is none now, the last one in
 /// which there was. `None` if there is one for ever.
 fn gap_ms<'k>(keys: impl Iterator<Item = &'k Credential> + Clone, now_ms: u64) -> Option<u64> {
+    let mut until_ms = now_ms.saturating_sub(1);
     if !keys.clone().any(|key| key.is_valid(now_ms)) {
         let ended = keys.filter_map(|key| key.not_after_ms);
-        return Some(
-            ended
-                .filter(|end_ms| *end_ms < now_ms)
-                .max()
-                .unwrap_or(now_ms.saturating_sub(1)),
-        );
+        let last = ended.filter(|end_ms| *end_ms < now_ms).max();
+        return Some(last.unwrap_or(until_ms));
     }
-    let mut until_ms = now_ms.saturating_sub(1);
     loop {
         let begun = keys.clone().filter(|key| key.not_before_ms <= until_ms + 1);
         match begun.map(|key| key.not_after_ms.unwrap_or(u64::MAX)).max() {
