@@ -25,7 +25,7 @@ export const createOncegate = () => {
 const PAGE = `<!doctype html><link rel="icon" href="data:,"><script type="module" src="/page.js"></script>`;
 const BARE = `<!doctype html><link rel="icon" href="data:,">`;
 
-/** A shop with the package's files; its \`slow.js\` is the default entry, and takes so many milliseconds more. */
+/** A shop with the package's files; its `slow.js` is the default entry, and takes so many milliseconds more. */
 export async function openShop(dist, slowMs) {
   const scripts = new Map([
     ["/page.js", ""],
