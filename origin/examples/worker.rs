@@ -1,7 +1,8 @@
 //! A worker under a lock of the gate that acts on a shelf when it is told to, with the lock's fence or without. `tests/gate` stops
 //! it for longer than its lock lasts.
 //!
-//! `worker <gate> <secret> <lock> <database> <fenced | unfenced>`, with the secret of a lock and a SQLite file
+//! `worker <gate> <lock> <database> <fenced | unfenced>`, with a SQLite file, and one of the gate's `LOCKS_SECRETS`, without its name,
+//! in `ONCEGATE_LOCKS_SECRET`: arguments are seen by everybody on the machine.
 
 use std::error::Error;
 use std::time::Duration;
@@ -33,13 +34,15 @@ async fn act(
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [gate, secret, name, database, fenced] = arguments.as_slice() else {
-        return Err("worker <gate> <secret> <lock> <database> <fenced | unfenced>".into());
+    let [gate, name, database, fenced] = arguments.as_slice() else {
+        return Err("worker <gate> <lock> <database> <fenced | unfenced>".into());
     };
+    let secret = std::env::var("ONCEGATE_LOCKS_SECRET")
+        .map_err(|error| format!("ONCEGATE_LOCKS_SECRET: {error}"))?;
     let database = Database::<Sqlite>::open(&format!("sqlite:{database}")).await?;
     database.migrate_shop().await?;
     let ledger = Ledger::new(database);
-    let gate = oncegate_client::Client::new(gate, secret)?;
+    let gate = oncegate_client::Client::new(gate, &secret)?;
     let locking = gate.lock(name).ttl(Duration::from_secs(1));
     let held = locking.wait(Duration::from_secs(60)).acquire().await?;
     println!("held {}", held.fence());

@@ -149,8 +149,9 @@ test("a program in Rust hears that its lock is lost", async () => {
 
 /** A worker that takes the lock for a second at a time, says so, and takes a mug off the shelf when it is told to. */
 function worker(shelf, fenced) {
-  const place = [stack.gate, SECRET, name, shelf, fenced];
-  const child = spawn("cargo", ["run", "--quiet", "--package", "oncegate-origin", "--example", "worker", "--", ...place], { stdio: ["pipe", "pipe", "inherit"] });
+  const place = [stack.gate, name, shelf, fenced];
+  const env = { ...process.env, ONCEGATE_LOCKS_SECRET: SECRET };
+  const child = spawn("cargo", ["run", "--quiet", "--package", "oncegate-origin", "--example", "worker", "--", ...place], { stdio: ["pipe", "pipe", "inherit"], env });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const says = async () => (await lines.next()).value;
   return {
