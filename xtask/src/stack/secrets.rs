@@ -1,16 +1,20 @@
 //! The secrets of a stack, in the file that `wrangler dev` reads. Invariant: each is drawn once for a state folder. Drawn
-//! again, they would make every stored operation unknown to the gate; and what a person wrote into the file stays.
+//! again, they would make every stored operation unknown to the gate, so a file that has lost the one that names them is refused; and
+//! what a person wrote into the file stays.
 
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::{random_hex, write};
 
+/// What operations are named with.
+const IDENTITY: &str = "IDENTITY_SECRET";
+
 /// Those of every gate: what is drawn for each, with a name where the setting takes several.
-const GATE: [(&str, &str); 2] = [("IDENTITY_SECRET", ""), ("SIGNING_SECRETS", "local=")];
+const GATE: [(&str, &str); 2] = [(IDENTITY, ""), ("SIGNING_SECRETS", "local=")];
 
 /// Those of the family: what the shop presents to the gate, and what tokens are signed with.
 const FAMILY: [(&str, &str); 4] = [
@@ -31,26 +35,40 @@ const OF_THE_SHOP: [(&str, &str); 3] = [
 ];
 
 /// The lines of the file.
-pub(super) struct Secrets(String);
+pub(super) struct Secrets {
+    lines: String,
+    /// Whether the shop is the family's, which presents secrets to the gate.
+    family: bool,
+}
 
 impl Secrets {
     /// Reads those of a state folder, after drawing what is missing.
     pub(super) fn of(state: &Path, family: bool) -> Result<Self> {
         let file = state.join(".dev.vars");
         let found = match file.exists() {
-            true => fs::read_to_string(&file)
-                .with_context(|| format!("cannot read {}", file.display()))?,
-            false => String::new(),
+            true => Some(
+                fs::read_to_string(&file)
+                    .with_context(|| format!("cannot read {}", file.display()))?,
+            ),
+            false => None,
         };
-        let secrets = Self::complete(&found, family)?;
-        if secrets.0 != found {
-            write(&file, &secrets.0)?;
+        let secrets = Self::complete(found.as_deref(), family)
+            .with_context(|| format!("cannot use {}", file.display()))?;
+        if found.as_deref() != Some(&secrets.lines) {
+            write(&file, &secrets.lines)?;
         }
         Ok(secrets)
     }
 
-    /// Those that were found, and after them what is missing.
-    fn complete(found: &str, family: bool) -> Result<Self> {
+    /// Those that were found, if there is a file, and after them what is missing.
+    fn complete(found: Option<&str>, family: bool) -> Result<Self> {
+        if found.is_some_and(|found| line(found, IDENTITY).is_none()) {
+            bail!(
+                "it has no {IDENTITY}, and with a new one every stored operation would be unknown: write the old one into it, or \
+                 begin anew with --fresh"
+            );
+        }
+        let found = found.unwrap_or_default();
         let more: &[_] = if family { &FAMILY } else { &[] };
         let mut lines: Vec<String> = found.lines().map(str::to_owned).collect();
         for (setting, prefix) in GATE.iter().chain(more) {
@@ -62,14 +80,17 @@ impl Secrets {
             let keys = json!({ "provider": [{ "name": "local", "secret": random_hex()? }] });
             lines.push(format!("{WEBHOOKS}='{keys}'"));
         }
-        Ok(Self(lines.join("\n") + "\n"))
+        let lines = lines.join("\n") + "\n";
+        Ok(Self { lines, family })
     }
 
-    /// What the shop is given, as variables of its environment.
+    /// What the shop is given, as variables of its environment. The family's only with the family, whatever an earlier stack has left
+    /// in the folder: the shop would ask where the gate is, and is told only then.
     pub(super) fn of_the_shop(&self) -> impl Iterator<Item = (&'static str, String)> {
         let signing = self.line("SIGNING_SECRETS");
         let signing = signing.map(|all| ("ONCEGATE_SIGNING_SECRETS", all.to_owned()));
-        let presented = OF_THE_SHOP.iter().filter_map(|(variable, setting)| {
+        let of_the_family = &OF_THE_SHOP[..if self.family { OF_THE_SHOP.len() } else { 0 }];
+        let presented = of_the_family.iter().filter_map(|(variable, setting)| {
             Some((*variable, first(self.line(setting)?)?.to_owned()))
         });
         let callback = self.callback();
@@ -84,7 +105,7 @@ impl Secrets {
     }
 
     fn line(&self, setting: &str) -> Option<&str> {
-        line(&self.0, setting)
+        line(&self.lines, setting)
     }
 }
 
@@ -111,10 +132,11 @@ mod tests {
 
     #[test]
     fn secrets_are_drawn_once_and_what_a_person_wrote_stays() {
-        let written = "ADMIN_SECRETS=anna=s3cret,bob=other";
-        let drawn = Secrets::complete(written, true).unwrap();
-        let again = Secrets::complete(&drawn.0, true).unwrap();
-        assert_eq!(drawn.0, again.0);
+        let written = "IDENTITY_SECRET=0123456789abcdef\nADMIN_SECRETS=anna=s3cret,bob=other";
+        let drawn = Secrets::complete(Some(written), true).unwrap();
+        let again = Secrets::complete(Some(&drawn.lines), true).unwrap();
+        assert_eq!(drawn.lines, again.lines);
+        assert!(drawn.lines.starts_with(written));
         let given = of_the_shop(&drawn);
         assert_eq!(given.len(), 5);
         assert!(
@@ -127,8 +149,30 @@ mod tests {
 
     #[test]
     fn a_stack_without_the_family_has_two_secrets() {
-        let drawn = Secrets::complete("", false).unwrap();
-        assert_eq!(drawn.0.lines().count(), 2);
+        let drawn = Secrets::complete(None, false).unwrap();
+        assert_eq!(drawn.lines.lines().count(), 2);
         assert_eq!(of_the_shop(&drawn).len(), 1);
+    }
+
+    /// The shop of such a stack does not know where the gate is.
+    #[test]
+    fn a_stack_without_the_family_presents_nothing_that_one_with_it_has_left() {
+        let left = Secrets::complete(None, true).unwrap();
+        let plain = Secrets::complete(Some(&left.lines), false).unwrap();
+        let given = of_the_shop(&plain);
+        let names: Vec<_> = given.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["ONCEGATE_SIGNING_SECRETS", "ONCEGATE_CALLBACK_SECRET"]
+        );
+    }
+
+    #[test]
+    fn the_secret_that_names_operations_is_not_drawn_again() {
+        let drawn = Secrets::complete(None, false).unwrap();
+        let lost = drawn.lines.replace(IDENTITY, "#");
+        let refused = Secrets::complete(Some(&lost), false).map(|_| ());
+        let why = refused.unwrap_err().to_string();
+        assert!(why.contains(IDENTITY) && why.contains("--fresh"), "{why}");
     }
 }
