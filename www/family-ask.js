@@ -28,7 +28,7 @@ export function needs(step) {
       return await step(tell);
     } catch (error) {
       if (error.code !== NOT_THERE) throw error;
-      return { holds: false, say: "closed" };
+      return { holds: false, otherwise: "closed" };
     }
   };
 }

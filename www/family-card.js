@@ -2,16 +2,17 @@
  * One scenario's card: what goes wrong without protection, buttons that do it, what was found, and the verdict.
  *
  * A scenario is
- *   { name, guide, stage?, start?, steps: { <step>: async (tell) => { holds, say, values? } } }
+ *   { name, guide, stage?, start?, steps: { <step>: async (tell) => { holds, say, otherwise?, values? } } }
  * `tell(rows)` shows what has been found so far, each row `[source, what, value]` with the source "page" (counted here),
  * "program" (the shop's program, about itself), "gate" or "shop" (read from there); a value with words is a function. `holds` says
- * whether what was read is as it should be; `say` names the words for it.
+ * whether what was read is as it should be; `say` names the words for that, and `otherwise` those for what else may have come of it.
  * `guide` is the page that says more, in each language. `stage` is an element that stands above the buttons; what happens there may be
  * a step as well, without a button: `start(run)` is called once, and `run(step)` runs one.
  *
- * Its words: <name>_title, _without, _do_<step>, _hint_<step>, _row_<what>, and one for each `say`.
+ * Its words: <name>_title, _without, _do_<step>, _hint_<step>, _row_<what>, and one for each `say` and `otherwise`.
  *
- * Invariant: what a card shows is the evidence of its last step only, as data, so that the other language shows the same.
+ * Invariant: what a card shows is the evidence of its last step only, as data, so that the other language shows the same. The words of
+ * success are shown only where it holds, and where something could not be read, nothing is said of it.
  */
 
 import { el, isUnavailable, setUnavailable } from "./dom.js";
@@ -35,7 +36,7 @@ export function createCard(scenario) {
     rows = [];
     ending = null;
     draw();
-    ending = await step(tell).catch((error) => ({ holds: false, say: "failed", values: { reason: error.message } }));
+    ending = await step(tell).catch((error) => ({ holds: false, failure: error.message }));
     running = null;
     draw();
   }
@@ -53,7 +54,7 @@ export function createCard(scenario) {
       each.setAttribute("aria-busy", String(running === steps[step]));
     }
     board.replaceChildren(...boardOf(name, rows));
-    verdict.textContent = verdictOf(name, running, ending);
+    verdict.textContent = running ? t("running") : verdictOf(name, rows, ending);
   }
 
   function render() {
@@ -111,12 +112,18 @@ function boardOf(name, rows) {
 
 function fact(name, [, what, found]) {
   const value = typeof found === "function" ? found() : found;
-  return el("div", { "data-what": what }, el("dt", {}, t(`${name}_row_${what}`)), el("dd", {}, value === null || value === undefined ? t("unread") : String(value)));
+  return el("div", { "data-what": what }, el("dt", {}, t(`${name}_row_${what}`)), el("dd", {}, isUnread(value) ? t("unread") : String(value)));
 }
 
-function verdictOf(name, running, ending) {
-  if (running) return t("running");
+function verdictOf(name, rows, ending) {
   if (!ending) return "";
-  const { say, values } = ending;
-  return say === "failed" ? t("couldNotRun", values) : t(`${name}_${say}`, values);
+  const { holds, say, otherwise, values, failure } = ending;
+  if (failure !== undefined) return t("couldNotRun", { reason: failure });
+  if (holds) return t(`${name}_${say}`, values);
+  if (rows.some(([, , found]) => isUnread(found))) return t("notRead");
+  return otherwise ? t(`${name}_${otherwise}`, values) : t("notSo");
+}
+
+function isUnread(found) {
+  return found === null || found === undefined;
 }

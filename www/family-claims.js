@@ -7,6 +7,8 @@
 import { backRoom, needs, newRun, tallied } from "./family-ask.js";
 
 const COPIES = 5;
+/** How often the gate gives the message away: to whoever dies with it, and to the next one. */
+const TAKEN = { claimed: 1, dies_before: 2, dies_after: 2 };
 
 export const claims = { name: "claims", guide: { en: "docs/claims.md", zh: "docs/zh/claims.md" }, steps: { unclaimed: delivered("unclaimed"), claimed: delivered("claimed"), before: delivered("dies_before"), after: delivered("dies_after") } };
 
@@ -23,16 +25,26 @@ function delivered(how) {
       ["shop", "notices", notices.length],
     ]);
     const isOnce = notices.length === 1;
-    return { holds: isOnce, say: isOnce ? how : "many", values: { count: notices.length } };
+    const holds = isOnce && (record === null || (record.attempts === TAKEN[how] && areRising(fencesOf(workers))));
+    return { holds, say: how, otherwise: isOnce ? undefined : "many", values: { count: notices.length } };
   });
 }
 
 function gate(workers, { state, attempts }) {
-  const fences = workers.map(({ fence }) => fence).filter(Boolean);
+  const fences = fencesOf(workers);
   return [
     ["gate", "heard", tallied(workers.flatMap(({ heard }) => heard))],
     ["gate", "taken", attempts],
-    ...(fences.length > 1 ? [["gate", "fences", fences.join(" < ")]] : []),
+    ...(fences.length > 1 ? [["gate", "fences", fences.join(areRising(fences) ? " < " : ", ")]] : []),
     ["gate", "state", state],
   ];
+}
+
+/** In the order of the workers: who dies is the first. */
+function fencesOf(workers) {
+  return workers.map(({ fence }) => fence).filter(Boolean);
+}
+
+function areRising(fences) {
+  return fences.every((fence, place) => place === 0 || fence > fences[place - 1]);
 }

@@ -24,7 +24,7 @@ async function five(tell) {
   const { runs, settlements } = await rowsOf(slot, now_ms);
   tell([["page", "slot", slot], ["page", "fired", FIRINGS], ["shop", "runs", runs.length], ["shop", "settlements", settlements]]);
   const holds = runs.length === 1 && settlements === 1;
-  return { holds, say: holds ? "once" : "wrong", values: { fired: FIRINGS, settlements } };
+  return { holds, say: "once", otherwise: "wrong", values: { fired: FIRINGS, settlements } };
 }
 
 /** Once by the clock, and again by a person; whose answer is lost, so that the call is made twice. */
@@ -43,7 +43,7 @@ async function named(tell) {
     ["shop", "settlements", settlements],
   ]);
   const holds = runs.length === 2 && settlements === 2;
-  return { holds, say: holds ? "named" : "wrong", values: { settlements } };
+  return { holds, say: "named", otherwise: "wrong", values: { settlements } };
 }
 
 /** What a run is called: those of the clock have no name. */

@@ -23,7 +23,7 @@ function under(guard) {
       ["shop", "booked", booked],
       ["shop", "corrections", corrections.length],
     ]);
-    return { holds: booked === missing, say: booked === missing ? said(guard, takers) : "twice", values: { booked, missing } };
+    return { holds: booked === missing, say: said(guard, takers), otherwise: "twice", values: { booked, missing } };
   });
 }
 

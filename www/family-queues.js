@@ -38,7 +38,7 @@ async function ending(tell, run, { sent, record, attempts, say }) {
   const { notices } = await backRoom(`notices/${run}`);
   tell([["page", "sent", sent], ["gate", "state", record?.state], ["gate", "attempts", record?.attempts], ["shop", "notices", notices.length]]);
   const holds = notices.length === 1 && record?.attempts === attempts;
-  return { holds, say: holds ? say : "wrong", values: { sent, count: notices.length } };
+  return { holds, say, otherwise: notices.length === 1 ? undefined : "wrong", values: { sent, count: notices.length } };
 }
 
 async function queued(run, copies) {

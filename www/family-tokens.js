@@ -24,7 +24,7 @@ async function many(tell) {
   const told = results.map(({ outcome }) => outcome);
   const { gate, paid } = await found(token);
   tell([["page", "copies", COPIES], ["page", "told", tallied(told)], ["gate", "state", gate?.state], ["gate", "attempts", gate?.attempts], ["shop", "orders", paid]]);
-  return { holds: gate?.attempts === 1 && paid === 1, say: "once", values: { copies: COPIES, paid } };
+  return { holds: gate?.attempts === 1 && paid === 1 && told.every((word) => word === "done"), say: "once", values: { copies: COPIES } };
 }
 
 /** The token again, for an order of nine. */
@@ -34,7 +34,7 @@ async function changed(tell) {
   const again = await send(TARGET, { key: token, body: order(9) });
   const { gate, paid, pieces } = await found(token);
   tell([["page", "again", short(again)], ["gate", "state", gate?.state], ["gate", "attempts", gate?.attempts], ["shop", "orders", paid], ["shop", "pieces", pieces]]);
-  return { holds: gate?.attempts === 1 && paid === 1 && pieces === 1, say: "spent", values: { paid } };
+  return { holds: gate?.attempts === 1 && paid === 1 && pieces === 1, say: "spent" };
 }
 
 /** One that somebody made up, one with a letter changed, and a key of the SDK's kind. */
@@ -46,7 +46,7 @@ async function forged(tell) {
   const booked = await Promise.all(keys.map((key) => orders(key)));
   const paid = booked.some((each) => each === null) ? null : booked.flat().length;
   tell([["page", "forgeries", keys.length], ["page", "answers", tallied(answers.map(short))], ["shop", "orders", paid]]);
-  return { holds: paid === 0, say: "refused", values: { forgeries: keys.length } };
+  return { holds: paid === 0 && answers.every(({ status }) => status >= 400 && status < 500), say: "refused", values: { forgeries: keys.length } };
 }
 
 /** The same twenty at a server that looks its token up, does the work and deletes it; the shop's back room has one. */
@@ -56,7 +56,7 @@ async function naive(tell) {
   const answers = await Promise.all(Array.from({ length: COPIES }, () => send(path, {})));
   const made = (await read(path))?.orders;
   tell([["page", "copies", COPIES], ["page", "answers", tallied(answers.map(short))], ["program", "naive", made]]);
-  return { holds: made === 1, say: "naive", values: { made } };
+  return { holds: made === 1, say: "luck", otherwise: "naive", values: { made } };
 }
 
 /** A token as the SDK fetches one ahead of the click, and the storage in which it keeps it. */

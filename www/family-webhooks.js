@@ -9,6 +9,8 @@ import { backRoom, send, short, tallied } from "./family-ask.js";
 import { operation, read } from "./witness.js";
 
 const TIMES = 5;
+/** The provider's word for a callback that need not come again. */
+const ACKNOWLEDGED = "success";
 
 export const webhooks = { name: "webhooks", guide: { en: "docs/webhooks.md", zh: "docs/zh/webhooks.md" }, steps: { five, two, tampered } };
 
@@ -20,7 +22,7 @@ async function five(tell) {
   const gate = await known(event);
   const shop = await booked(order);
   tell([["page", "sent", TIMES], ["page", "heard", heard(answers)], ["gate", "attempts", gate?.attempts], ...shop.rows]);
-  return { holds: gate?.attempts === 1 && shop.isPaidOnce, say: "once", values: { times: TIMES } };
+  return { holds: gate?.attempts === 1 && shop.isPaidOnce && answers.every(({ text }) => text === ACKNOWLEDGED), say: "once", values: { times: TIMES } };
 }
 
 /** Two events, each with an identity of its own, that tell of one payment. */
@@ -31,7 +33,7 @@ async function two(tell) {
   const answers = [await deliver(events[0]), await deliver(events[1])];
   const gate = await Promise.all(events.map(known));
   const shop = await booked(order);
-  tell([["page", "sent", events.length], ["page", "heard", heard(answers)], ["gate", "operations", tallied(gate.map((each) => each?.state ?? "?"))], ...shop.rows]);
+  tell([["page", "sent", events.length], ["page", "heard", heard(answers)], ["gate", "operations", gate.every(Boolean) ? tallied(gate.map(({ state }) => state)) : null], ...shop.rows]);
   return { holds: gate.every((each) => each?.executed) && shop.isPaidOnce, say: "fact" };
 }
 
@@ -42,8 +44,8 @@ async function tampered(tell) {
   const answer = await deliver({ ...event, body: event.body.replace(/amount_cents=\d+/, "amount_cents=1") });
   const gate = await known(event);
   const shop = await booked(order);
-  tell([["page", "heard", `${answer.status} ${heard([answer])}`], ["gate", "attempts", gate?.attempts ?? 0], ...shop.rows]);
-  return { holds: answer.status === 403 && shop.isUntouched, say: "refused" };
+  tell([["page", "heard", `${answer.status} ${heard([answer])}`], ["gate", "attempts", gate?.attempts], ...shop.rows]);
+  return { holds: answer.status === 403 && gate?.attempts === 0 && shop.isUntouched, say: "refused" };
 }
 
 /** An order that waits for its payment. */

@@ -21,9 +21,10 @@ const en = {
   tokens_row_orders: "orders under the token",
   tokens_row_pieces: "bags sold",
   tokens_row_naive: "orders of that server",
-  tokens_once: ({ copies, paid }) => `${copies} uses, ${paid === 1 ? "one order" : `${paid} orders`}. Every copy heard its answer.`,
-  tokens_spent: ({ paid }) => (paid === 1 ? "A token is good for one order and nothing else." : `${paid} orders under one token.`),
-  tokens_naive: ({ made }) => (made === 1 ? "One order: this time nothing fell into the gap." : `${made} orders from one token. This is the gap between looking and deleting.`),
+  tokens_once: ({ copies }) => `${copies} uses, one order. Every copy heard its answer.`,
+  tokens_spent: "A token is good for one order and nothing else.",
+  tokens_luck: "One order: this time nothing fell into the gap.",
+  tokens_naive: ({ made }) => `${made} orders from one token. This is the gap between looking and deleting.`,
   tokens_refused: ({ forgeries }) => `None of the ${forgeries} got past the gate: whoever has no secret makes no token.`,
 };
 
@@ -48,9 +49,10 @@ const zh = {
   tokens_row_orders: "这个令牌下的订单",
   tokens_row_pieces: "售出袋数",
   tokens_row_naive: "那台服务器的订单",
-  tokens_once: ({ copies, paid }) => `用了 ${copies} 次，${paid} 个订单。每个副本都得到了答复。`,
-  tokens_spent: ({ paid }) => (paid === 1 ? "一个令牌只够一个订单，别的都不行。" : `一个令牌下有 ${paid} 个订单。`),
-  tokens_naive: ({ made }) => (made === 1 ? "一个订单：这回没有请求落进空隙。" : `一个令牌，${made} 个订单。这就是查和删之间的空隙。`),
+  tokens_once: ({ copies }) => `用了 ${copies} 次，一个订单。每个副本都得到了答复。`,
+  tokens_spent: "一个令牌只够一个订单，别的都不行。",
+  tokens_luck: "一个订单：这回没有请求落进空隙。",
+  tokens_naive: ({ made }) => `一个令牌，${made} 个订单。这就是查和删之间的空隙。`,
   tokens_refused: ({ forgeries }) => `${forgeries} 个都没能通过网关：没有密钥，就造不出令牌。`,
 };
 

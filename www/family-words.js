@@ -18,6 +18,8 @@ const en = {
   source_shop: "The shop’s database says",
   unread: "cannot be read",
   running: "Doing it, and reading what became of it …",
+  notRead: "What became of it could not be read in full, so this page says nothing about it.",
+  notSo: "This is not as it should be: what was read stands above.",
   couldNotRun: ({ reason }) => `This could not be shown: ${reason}`,
   guide: ({ page }) => `More about it: ${page}`,
 };
@@ -40,6 +42,8 @@ const zh = {
   source_shop: "商店的数据库说",
   unread: "读不到",
   running: "正在执行，并读取结果……",
+  notRead: "结果没能全部读到，本页不下结论。",
+  notSo: "结果不是应有的样子：读到的都在上面。",
   couldNotRun: ({ reason }) => `没能演示：${reason}`,
   guide: ({ page }) => `了解更多：${page}`,
 };

@@ -93,7 +93,30 @@ test("payment callback: one whose amount was changed on the way is answered fail
   await press("webhooks", "tampered");
   assert.deepEqual(callbacks(), []);
   assert.deepEqual(stack.query("SELECT status FROM orders"), [{ status: WAIT_PAY }]);
-  assert.match(await page.getByTestId("webhooks-board").textContent(), /403 fail/);
+  assert.match(await page.getByTestId("webhooks-board").textContent(), /403 fail.*tries at the shop\s*0/);
+});
+
+test("a card claims nothing of what it could not read", async () => {
+  await page.route("**/.oncegate/v1/operations?*", (route) => route.abort());
+  for (const [name, step] of [["webhooks", "five"], ["webhooks", "two"], ["webhooks", "tampered"], ["tokens", "changed"], ["form", "five"]]) {
+    await page.getByTestId(`${name}-${step}`).click();
+    await page.locator(`#${name}[data-state=broken]`).waitFor();
+    assert.match(await page.getByTestId(`${name}-verdict`).textContent(), /could not be read in full/, `${name}-${step}`);
+    const told = await page.getByTestId(`${name}-board`).locator("[data-source=gate] dd").allTextContents();
+    assert.ok(told.every((value) => value === "cannot be read"), `${name}-${step}: ${told}`);
+  }
+});
+
+test("a card that read something else than it should claims no success", async () => {
+  await page.route("**/.oncegate/v1/operations?*", async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), attempts: 2 } });
+  });
+  for (const [name, step] of [["webhooks", "five"], ["tokens", "many"], ["form", "five"]]) {
+    await page.getByTestId(`${name}-${step}`).click();
+    await page.locator(`#${name}[data-state=broken]`).waitFor();
+    assert.match(await page.getByTestId(`${name}-verdict`).textContent(), /not as it should be/, `${name}-${step}`);
+  }
 });
 
 test("the page speaks Chinese, and says so; what was found stays", async () => {
