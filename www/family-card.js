@@ -6,7 +6,7 @@
  * `tell(rows)` shows what has been found so far, each row `[source, what, value]` with the source "page" (counted here),
  * "program" (the shop's program, about itself), "gate" or "shop" (read from there); a value with words is a function. `holds` says
  * whether what was read is as it should be; `say` names the words for that, and `otherwise` those for what else may have come of it.
- * `guide` is the page that says more, in each language. `stage` is an element that stands above the buttons; what happens there may be
+ * `guide` is the page that says more, in each language. `stage` is an element that stands above the buttons, hidden until they work; what happens there may be
  * a step as well, without a button: `start(run)` is called once, and `run(step)` runs one.
  *
  * Its words: <name>_title, _without, _do_<step>, _hint_<step>, _row_<what>, and one for each `say` and `otherwise`.
@@ -65,7 +65,16 @@ export function createCard(scenario) {
 
   parts.actions.append(...buttons.map((each) => each.root));
   scenario.start?.(run);
-  return { root, render, open: (value) => { isOpen = value; draw(); } };
+  
+  /** Where nothing may be tried, there is no stage either: what stands on it would be tried all the same. */
+  function open(value) {
+    isOpen = value;
+    if (scenario.stage) scenario.stage.hidden = false;
+    if (!isOpen) scenario.stage?.remove();
+    draw();
+  }
+
+  return { root, render, open };
 }
 
 function makeParts({ name, stage, guide }) {
@@ -75,7 +84,6 @@ function makeParts({ name, stage, guide }) {
   const verdict = el("p", { class: "verdict", role: "status", "data-testid": `${name}-verdict` });
   const root = el("section", { class: "scenario", id: name, "data-testid": name, "aria-labelledby": `${name}-title` },
     texts.title, texts.without, stage ?? null, actions, board, verdict, texts.guide);
-  if (stage) stage.hidden = false;
 
   function render() {
     texts.title.textContent = t(`${name}_title`);

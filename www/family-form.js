@@ -23,8 +23,9 @@ function start(run) {
   stage.addEventListener("oncegate:progress", () => run(ended));
 }
 
-/** As a hand does that gets no answer. */
+/** As a hand does that gets no answer. The browser sends nothing from a form that is not filled in, so nothing would come of it. */
 async function five(tell) {
+  if (!form.stage.reportValidity()) return { holds: false, otherwise: "invalid" };
   const submitted = ended(tell);
   for (let press = 0; press < PRESSES; press += 1) byId("plain-order").click();
   return submitted;

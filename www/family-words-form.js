@@ -14,6 +14,7 @@ const en = {
   form_row_state: "state of the operation",
   form_row_attempts: "tries at the shop",
   form_row_orders: "orders",
+  form_invalid: "Nothing was sent: the form is not filled in as it should be.",
   form_once: ({ presses }) => (presses === 1 ? "Sent once, ordered once. Press it again: nothing more happens until you begin another order." : `Sent off ${presses} times, ordered once. The attribute data-oncegate did that, and a one-time token.`),
 };
 
@@ -31,6 +32,7 @@ const zh = {
   form_row_state: "操作的状态",
   form_row_attempts: "到店次数",
   form_row_orders: "订单",
+  form_invalid: "什么都没有提交：表单没有填好。",
   form_once: ({ presses }) => (presses === 1 ? "提交一次，下单一次。再按也不会多出什么，除非另下一单。" : `提交 ${presses} 次，下单一次。靠的是 data-oncegate 这个属性和一次性令牌。`),
 };
 

@@ -74,6 +74,24 @@ test("double submit from a page: a form without code, pressed five times and onc
   await until(() => stack.rows().orders, (orders) => orders === 2);
 });
 
+test("double submit from a page: a form that is not filled in is not sent, and its card says so and goes on", async () => {
+  await page.locator("#plain-email").fill("nobody");
+  await page.getByTestId("form-five").click();
+  await page.locator("#form[data-state=broken]").waitFor();
+  assert.match(await page.getByTestId("form-verdict").textContent(), /Nothing was sent/);
+  await page.locator("#plain-email").fill("ada@example.com");
+  await press("form", "five");
+  assert.deepEqual(stack.rows(), { orders: 1, payments: 1 });
+});
+
+test("a shop that may not be played with has no form on its page that could order", async () => {
+  await page.route("**/faults", (route) => route.fulfill({ status: 404 }));
+  await page.reload();
+  await page.locator("#closed:not([hidden])").waitFor();
+  assert.equal(await page.locator("form").count(), 0);
+  assert.equal(await page.getByTestId("tokens-many").getAttribute("aria-disabled"), "true");
+});
+
 test("payment callback, sent five times: one payment, one change of state, its side effects once", async () => {
   await press("webhooks", "five");
   assert.deepEqual(callbacks(), [{ outcome: "settled" }]);
