@@ -145,6 +145,20 @@ test("the page speaks Chinese, and says so; what was found stays", async () => {
   assert.match(await page.getByTestId("webhooks-board").textContent(), /success ×5/);
 });
 
+test("both pages say the same before their scripts run as after", async () => {
+  const wordsOf = (root) => [...root.querySelectorAll("[data-text]")].map((node) => [node.dataset.text, node.textContent]);
+  for (const file of ["", "family.html"]) {
+    await page.goto(`${stack.gate}/${file}`);
+    await page.locator("#boot").waitFor({ state: "detached" });
+    const [raw, live] = await page.evaluate(`(async (wordsOf) => {
+      const html = await (await fetch(location.href)).text();
+      return [wordsOf(new DOMParser().parseFromString(html, "text/html")), wordsOf(document)];
+    })(${wordsOf})`);
+    const said = new Map(live);
+    for (const [name, text] of raw.filter(([name, text]) => text !== "" && said.has(name))) assert.equal(text, said.get(name), name);
+  }
+});
+
 test("the shop beside the family: it pays, and shows what the gate has on record", async () => {
   await openShop(page, stack.gate);
   await clickPay(page);

@@ -7,7 +7,7 @@
 //! The machines are the real ones: [`oncegate_core::attempt::flow`] in every browser tab,
 //! [`oncegate_core::operation`] in the shard, [`oncegate_core::ledger`] in the origin. What the shells
 //! do around them (store, send, wait, wake) is modelled here after `sdk/js/run.js`,
-//! `edge-worker/src/shard`, `edge-worker/src/courier` and `origin/src/ledger.rs`. A
+//! `edge-worker/src/shard`, `edge-worker/src/courier` and `origin/src/ledger`. A
 //! [`Witness`] sees the effects and everything that is said about them, and compares.
 //!
 //! | module | plays |
