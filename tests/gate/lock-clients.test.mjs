@@ -20,15 +20,21 @@ let origin;
 let stack;
 let name;
 let locks;
+let folder;
+/** The programs that were started: one that stands still would keep this file from ending. */
+const children = [];
 
 before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "oncegate-shelf-"));
   origin = await startOrigin();
   stack = await startStack({ LOCKS_SECRETS: `jobs=${SECRET}`, ADMIN_SECRETS: `anna=${ADMIN}` }, origin);
   locks = createLocks({ gate: stack.gate, secret: SECRET });
 });
 after(async () => {
+  for (const child of children) child.kill("SIGKILL");
   await stack?.stop();
   await origin?.stop();
+  await rm(folder, { recursive: true, force: true });
 });
 beforeEach(() => (name = `lock-${randomUUID()}`));
 
@@ -45,17 +51,21 @@ async function takeAway(fence) {
   assert.equal(status, 204);
 }
 
-/** A Rust program that wants the lock: what it says, line by line, and how to tell it something. */
-function program(ttlMs, waitMs) {
-  const child = spawn("cargo", ["run", "--quiet", "--package", "oncegate-client", "--example", "hold", "--", stack.gate, SECRET, name, ttlMs, waitMs], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
+/** A Rust program: what it says, line by line, and how to tell it something. */
+function program(crate, example, given, env = process.env) {
+  const child = spawn("cargo", ["run", "--quiet", "--package", crate, "--example", example, "--", ...given], { stdio: ["pipe", "pipe", "inherit"], env });
+  children.push(child);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
     says: async () => (await lines.next()).value,
     tell: (order) => child.stdin.write(`${order}\n`),
-    kill: () => child.kill(),
+    send: (signal) => child.kill(signal),
   };
+}
+
+/** One that wants the lock. */
+function holder(ttlMs, waitMs) {
+  return program("oncegate-client", "hold", [stack.gate, SECRET, name, ttlMs, waitMs]);
 }
 
 test("a lock renews itself, and its release lets the next one in with a greater fence", async () => {
@@ -118,7 +128,7 @@ test("a gate that is out of reach loses the lock to the clock", async () => {
 });
 
 test("a program in Rust and one in JavaScript take turns", async () => {
-  const rust = program(5_000, 0);
+  const rust = holder(5_000, 0);
   const [, fence] = (await rust.says()).match(/^held (\d+)$/);
   const next = locks.lock(name, { waitMs: 60_000 });
   await until(listed, (lock) => lock?.waiting === 1);
@@ -128,9 +138,9 @@ test("a program in Rust and one in JavaScript take turns", async () => {
   assert.equal(await rust.says(), "released");
   const held = await next;
   assert.ok(held.fence > Number(fence));
-  const busy = program(2_000, 0);
+  const busy = holder(2_000, 0);
   assert.match(await busy.says(), /^error taking the lock '.*': the gate said no \(409, lock_busy\)/);
-  const waits = program(30_000, 60_000);
+  const waits = holder(30_000, 60_000);
   await until(listed, (lock) => lock?.waiting === 1);
   await held.release();
   assert.match(await waits.says(), /^held /);
@@ -141,7 +151,7 @@ test("a program in Rust and one in JavaScript take turns", async () => {
 });
 
 test("a program in Rust hears that its lock is lost", async () => {
-  const rust = program(5_000, 0);
+  const rust = holder(5_000, 0);
   const [, fence] = (await rust.says()).match(/^held (\d+)$/);
   await takeAway(Number(fence));
   assert.equal(await rust.says(), "lost");
@@ -149,26 +159,18 @@ test("a program in Rust hears that its lock is lost", async () => {
 
 /** A worker that takes the lock for a second at a time, says so, and takes a mug off the shelf when it is told to. */
 function worker(shelf, fenced) {
-  const place = [stack.gate, name, shelf, fenced];
   const env = { ...process.env, ONCEGATE_LOCKS_SECRET: SECRET };
-  const child = spawn("cargo", ["run", "--quiet", "--package", "oncegate-origin", "--example", "worker", "--", ...place], { stdio: ["pipe", "pipe", "inherit"], env });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const says = async () => (await lines.next()).value;
-  return {
-    says,
-    send: (signal) => child.kill(signal),
-    act: async () => {
-      child.stdin.write("act\n");
-      return says();
-    },
-  };
+  const { says, tell, send } = program("oncegate-origin", "worker", [stack.gate, name, shelf, fenced], env);
+  const act = () => (tell("act"), says());
+  return { says, send, act };
 }
 
 test("a lock shorter than the work moves the stock twice, and with its fence once", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "oncegate-shelf-"));
   const shelf = join(folder, "shop.sqlite");
   const stock = () => {
     const database = new DatabaseSync(shelf, { readOnly: true });
+    // A worker that has just ended has the file to itself for a moment.
+    database.exec("PRAGMA busy_timeout = 10000");
     const { stock } = database.prepare("SELECT stock FROM products WHERE sku = 'mug'").get();
     database.close();
     return stock;
@@ -187,5 +189,4 @@ test("a lock shorter than the work moves the stock twice, and with its fence onc
     assert.equal(await slow.act(), said);
     assert.equal(stock(), left);
   }
-  await rm(folder, { recursive: true });
 });
