@@ -90,12 +90,18 @@ fn what_is_shown_in_comments_is_written_as_the_gate_reads_it() {
 
 #[test]
 fn the_routes_that_the_guide_shows_are_ones_that_the_gate_takes() {
-    let guide = fs::read_to_string(Project::find().unwrap().path("docs/origin.md")).unwrap();
-    let (_, shown) = guide.split_once("```toml\n").unwrap();
-    let (shown, _) = shown.split_once("```").unwrap();
-    let config: toml::Table = shown.parse().unwrap();
-    let routes = serde_json::to_value(&config["vars"]["ROUTES"]).unwrap();
-    let routes: Vec<RouteConfig> = serde_json::from_value(routes).unwrap();
-    assert_eq!(routes.len(), 3);
-    Policy::new(&routes, true).unwrap();
+    for (guide, heading) in [
+        ("docs/origin.md", "## Routes"),
+        ("docs/zh/origin.md", "## 路由"),
+    ] {
+        let guide = fs::read_to_string(Project::find().unwrap().path(guide)).unwrap();
+        let (_, routes) = guide.split_once(heading).unwrap();
+        let (_, shown) = routes.split_once("```toml\n").unwrap();
+        let (shown, _) = shown.split_once("```").unwrap();
+        let config: toml::Table = shown.parse().unwrap();
+        let routes = serde_json::to_value(&config["vars"]["ROUTES"]).unwrap();
+        let routes: Vec<RouteConfig> = serde_json::from_value(routes).unwrap();
+        assert_eq!(routes.len(), 3);
+        Policy::new(&routes, true).unwrap();
+    }
 }
