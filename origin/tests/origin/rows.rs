@@ -81,8 +81,10 @@ async fn a_job_that_breaks_off_is_gone_on_with_and_does_the_work_of_each_row_onc
             books.run(&mail).await;
         }
         let database = Database::<DB>::open(&books.url()).await.unwrap();
+        database.migrate_beside().await.unwrap();
         let work_off = async |fails| run(&database, &Mails { fails }, Settings::default()).await;
-        assert!(work_off(Some("m2")).await.is_err());
+        let failure = work_off(Some("m2")).await.unwrap_err();
+        assert!(failure.to_string().contains("no such address"), "{failure}");
         let sent = "SELECT count(*) FROM sent";
         assert_eq!(books.number(sent).await, 2);
         let settling = "SELECT count(*) FROM mails WHERE status = 1";
