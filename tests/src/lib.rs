@@ -20,6 +20,7 @@
 //! | `world` | draws a world from a seed |
 //! | `story` | tells a world in prose |
 //! | `check` | small worlds, seen whole |
+//! | `drawn` | what is asked of worlds that are drawn from a seed |
 //! | `explore` | every state of a small world |
 //! | `claims` | a message and those who want to work on it, seen whole |
 //! | `locks` | programs that take one lock in turn; and two or three of them, seen whole |
@@ -32,6 +33,7 @@ mod browser;
 pub mod check;
 pub mod claims;
 mod courier;
+pub mod drawn;
 mod env;
 mod explore;
 mod faults;

@@ -3,36 +3,22 @@
 
 use std::sync::LazyLock;
 
-use oncegate_tests::webhooks::{WebhookBug, WebhookFailure, WebhookOracle, WebhookSummary, run};
+use oncegate_tests::drawn::{self, Failed};
+use oncegate_tests::webhooks::{WebhookBug, WebhookOracle, WebhookSummary, run};
 
 const SEEDS: u64 = 2_000;
 
-static RUNS: LazyLock<Vec<Result<WebhookSummary, WebhookFailure>>> =
+static RUNS: LazyLock<Vec<Result<WebhookSummary, Failed<WebhookOracle>>>> =
     LazyLock::new(|| (0..SEEDS).map(|seed| run(seed, None)).collect());
 
 #[track_caller]
 fn holds(oracle: WebhookOracle) {
-    let failures = RUNS.iter().filter_map(|run| run.as_ref().err());
-    if let Some(failure) = failures
-        .into_iter()
-        .find(|failure| failure.oracle == oracle)
-    {
-        panic!("{failure}");
-    }
+    drawn::holds(&RUNS, oracle);
 }
 
 #[track_caller]
 fn caught(bug: WebhookBug, by: WebhookOracle) {
-    let mut others = Vec::new();
-    for seed in 0..SEEDS {
-        match run(seed, Some(bug)) {
-            Err(failure) if failure.oracle == by => return println!("{bug:?}: {failure}"),
-            Err(failure) => others.push(failure.oracle),
-            Ok(_) => {}
-        }
-    }
-    others.dedup();
-    panic!("{bug:?} was caught by {others:?} only");
+    drawn::caught(SEEDS, run, bug, by);
 }
 
 #[test]

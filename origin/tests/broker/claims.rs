@@ -101,10 +101,7 @@ async fn answer(mut socket: TcpStream, status: u16, answers: &Mutex<Vec<&'static
 /// Waiting would change nothing, and hold up the queue.
 #[tokio::test]
 async fn a_consumer_whose_secret_the_gate_does_not_know_ends_and_says_why() {
-    let world = World::with_messages(2).await;
-    let _broker = world.start_broker().await;
-    let _relay = world.run("relay");
-    world.until_relayed().await;
+    let (world, _programs) = World::with_relayed(2).await;
     let gate = gate(401, &[UNKNOWN_SECRET]).await;
     let consumer = world.consume_with(Limits::default(), Some(&gate)).await;
     until(async || consumer.is_finished()).await;
@@ -126,10 +123,7 @@ async fn a_message_that_the_gate_calls_done_is_done_where_no_record_says_so() {
 
 #[tokio::test]
 async fn a_consumer_that_does_not_reach_the_gate_hands_on_what_it_has() {
-    let world = World::with_messages(2).await;
-    let _broker = world.start_broker().await;
-    let _relay = world.run("relay");
-    world.until_relayed().await;
+    let (world, _programs) = World::with_relayed(2).await;
     let limits = Limits {
         failures: 1,
         patience: Duration::from_millis(500),
@@ -148,10 +142,7 @@ async fn a_consumer_that_does_not_reach_the_gate_hands_on_what_it_has() {
 /// As on a connection to a database that is dead without a word. It has failed nowhere, however often it was delivered.
 #[tokio::test]
 async fn work_that_does_not_end_is_handed_on_and_is_no_failure() {
-    let world = World::with_messages(2).await;
-    let _broker = world.start_broker().await;
-    let _relay = world.run("relay");
-    world.until_relayed().await;
+    let (world, _programs) = World::with_relayed(2).await;
     let limits = Limits {
         failures: 1,
         patience: Duration::ZERO,

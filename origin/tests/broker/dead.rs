@@ -130,10 +130,7 @@ async fn work_that_fails_too_often_is_kept_with_what_is_behind_it_and_replayed_i
 
 #[tokio::test]
 async fn a_message_that_waited_longer_than_records_are_kept_is_a_dead_letter_and_not_dropped() {
-    let world = World::with_messages(4).await;
-    let _broker = world.start_broker().await;
-    let _relay = world.run("relay");
-    world.until_relayed().await;
+    let (world, _programs) = World::with_relayed(4).await;
     let limits = Limits {
         age: Duration::ZERO,
         ..Limits::default()

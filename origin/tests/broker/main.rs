@@ -72,6 +72,15 @@ impl World {
         Self { books, folder, at }
     }
 
+    /// Messages that the broker has, and nobody has asked for yet. Whoever drops the programs ends them.
+    async fn with_relayed(messages: i64) -> (Self, [Running; 2]) {
+        let world = Self::with_messages(messages).await;
+        let broker = world.start_broker().await;
+        let relay = world.run("relay");
+        world.until_relayed().await;
+        (world, [broker, relay])
+    }
+
     async fn start_broker(&self) -> Running {
         let program = std::env::var("ONCEGATE_NATS_SERVER")
             .expect("ONCEGATE_NATS_SERVER: run `cargo xtask test databases`, which sets it");

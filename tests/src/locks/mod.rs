@@ -16,10 +16,10 @@ mod program;
 mod small;
 mod world;
 
-use std::fmt;
-
 pub use self::small::Clients;
 pub use crate::explore::{Explored, Violation};
+
+use crate::drawn::Failed;
 
 /// What every run is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,18 +63,6 @@ pub enum LockBug {
     WakeLost,
 }
 
-/// A sentence that did not hold.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct LockFailure {
-    /// Which.
-    pub oracle: LockOracle,
-    /// In which run.
-    pub seed: u64,
-    /// What happened, and when.
-    pub text: String,
-}
-
 /// What a run came to.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
@@ -91,7 +79,7 @@ pub struct LockSummary {
 ///
 /// # Errors
 /// The sentence that did not hold.
-pub fn run(seed: u64, bug: Option<LockBug>) -> Result<LockSummary, LockFailure> {
+pub fn run(seed: u64, bug: Option<LockBug>) -> Result<LockSummary, Failed<LockOracle>> {
     world::World::new(seed, bug).run()
 }
 
@@ -101,10 +89,4 @@ pub fn run(seed: u64, bug: Option<LockBug>) -> Result<LockSummary, LockFailure> 
 /// The first sentence that does not hold.
 pub fn explore(clients: Clients, bug: Option<LockBug>) -> Result<Explored, Violation<LockOracle>> {
     crate::explore::explore(small::World::new(clients, bug))
-}
-
-impl fmt::Display for LockFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "seed {}: {:?}: {}", self.seed, self.oracle, self.text)
-    }
 }

@@ -8,7 +8,8 @@ use oncegate_core::lock::{HANDOVER_MS, Place};
 
 use super::object::{Answer, Object, Request};
 use super::program::{Doing, Program};
-use super::{LockBug, LockFailure, LockOracle, LockSummary};
+use super::{LockBug, LockOracle, LockSummary};
+use crate::drawn::Failed;
 use crate::queue::Queue;
 use crate::random::Random;
 
@@ -116,7 +117,7 @@ impl World {
         }
     }
 
-    pub(super) fn run(mut self) -> Result<LockSummary, LockFailure> {
+    pub(super) fn run(mut self) -> Result<LockSummary, Failed<LockOracle>> {
         while let Some((at_ms, event)) = self.queue.pop() {
             if at_ms > END_MS {
                 break;
@@ -135,7 +136,7 @@ impl World {
         }
     }
 
-    fn take(&mut self, event: Event) -> Result<(), LockFailure> {
+    fn take(&mut self, event: Event) -> Result<(), Failed<LockOracle>> {
         match event {
             Event::Acts(number) => self.act(number),
             Event::Arrives(call, request) => return self.arrive(call, request),
@@ -262,7 +263,7 @@ impl World {
         self.random.chance(per_mille) && self.now_ms < FAULTS_END_MS
     }
 
-    fn arrive(&mut self, call: u64, request: Request) -> Result<(), LockFailure> {
+    fn arrive(&mut self, call: u64, request: Request) -> Result<(), Failed<LockOracle>> {
         let clock_ms = self.clock_ms();
         if let Request::Acquire { asker, .. } = request {
             self.first.entry(asker).or_insert(self.now_ms);
@@ -272,7 +273,7 @@ impl World {
         self.answer(answers)
     }
 
-    fn answer(&mut self, answers: Vec<(u64, Answer)>) -> Result<(), LockFailure> {
+    fn answer(&mut self, answers: Vec<(u64, Answer)>) -> Result<(), Failed<LockOracle>> {
         if self.bug == Some(LockBug::RowAfterAnswer) {
             self.queue.push(self.now_ms + 400, Event::Stored);
         }

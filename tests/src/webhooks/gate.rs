@@ -8,12 +8,11 @@ use std::collections::BTreeMap;
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{Admission, Operation, Settling, State, Stored, Terms};
 use oncegate_core::outcome::{Outcome, Status};
-use oncegate_core::proof::{Origin, Reply, Rules};
+use oncegate_core::proof::{Origin, Reply};
 use oncegate_core::webhook::Webhook;
 
 use super::shop::Said;
-
-const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+use crate::simulation;
 
 /// Between an event's name and the delivery, for the bug that takes each for an event.
 const SEPARATOR: char = '#';
@@ -169,13 +168,6 @@ fn told(record: &Operation, now_ms: u64) -> Status {
 fn terms() -> Terms {
     Terms {
         route: "hooks".into(),
-        origin: Origin::Ledger,
-        lease_ms: 30_000,
-        result_ttl_ms: DAY_MS,
-        key_ttl_ms: 7 * DAY_MS,
-        ledger_retention_ms: 30 * DAY_MS,
-        settle_after_ms: 900_000,
-        finish: false,
-        rules: Rules::default(),
+        ..simulation::Settings::new(Origin::Ledger, KeyKind::Client).terms
     }
 }

@@ -24,7 +24,7 @@ mod shelf;
 mod shop;
 mod world;
 
-use std::fmt;
+use crate::drawn::Failed;
 
 /// What every run is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,18 +72,6 @@ pub enum WebhookBug {
     TimeIgnored,
 }
 
-/// A sentence that did not hold.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct WebhookFailure {
-    /// Which.
-    pub oracle: WebhookOracle,
-    /// In which run.
-    pub seed: u64,
-    /// What happened.
-    pub text: String,
-}
-
 /// What a run came to.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
@@ -104,12 +92,6 @@ pub struct WebhookSummary {
 ///
 /// # Errors
 /// The sentence that did not hold.
-pub fn run(seed: u64, bug: Option<WebhookBug>) -> Result<WebhookSummary, WebhookFailure> {
+pub fn run(seed: u64, bug: Option<WebhookBug>) -> Result<WebhookSummary, Failed<WebhookOracle>> {
     world::World::new(seed, bug).run()
-}
-
-impl fmt::Display for WebhookFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "seed {}: {:?}: {}", self.seed, self.oracle, self.text)
-    }
 }

@@ -9,7 +9,8 @@ use super::judge::Judge;
 use super::sender::{Letter, Sender};
 use super::shelf::Shelf;
 use super::shop::{Fate, Said, Shop};
-use super::{WebhookBug, WebhookFailure, WebhookOracle, WebhookSummary};
+use super::{WebhookBug, WebhookOracle, WebhookSummary};
+use crate::drawn::Failed;
 use crate::queue::Queue;
 use crate::random::Random;
 
@@ -199,7 +200,7 @@ impl World {
         self.random.between(START_MS, self.calm_ms)
     }
 
-    pub(super) fn run(mut self) -> Result<WebhookSummary, WebhookFailure> {
+    pub(super) fn run(mut self) -> Result<WebhookSummary, Failed<WebhookOracle>> {
         self.pass_until(self.calm_ms + LEARN_WITHIN_MS);
         self.check_end();
         // Whoever has kept a delivery sends it again when nobody remembers it.
@@ -212,7 +213,7 @@ impl World {
         self.summary.effects = self.judge.effects();
         match self.judge.failure {
             None => Ok(self.summary),
-            Some((oracle, text)) => Err(WebhookFailure {
+            Some((oracle, text)) => Err(Failed {
                 oracle,
                 seed: self.seed,
                 text: format!("{text}, after {} s", (self.now_ms - START_MS) / 1_000),

@@ -2,14 +2,15 @@
 
 use oncegate_core::lock::HANDOVER_MS;
 
+use super::super::LockOracle;
 use super::super::object::asker;
 use super::super::program::Program;
-use super::super::{LockFailure, LockOracle};
 use super::{Event, START_MS, TRIES, World};
+use crate::drawn::Failed;
 
 impl World {
     /// Holds what was just granted against the sentences.
-    pub(super) fn judge(&mut self) -> Result<(), LockFailure> {
+    pub(super) fn judge(&mut self) -> Result<(), Failed<LockOracle>> {
         for (held, is_handed) in std::mem::take(&mut self.object.granted) {
             self.summary.grants += 1;
             self.summary.handed += u64::from(is_handed);
@@ -53,7 +54,7 @@ impl World {
     }
 
     /// Time that an object has not seen pass when its clock is set back is lost to it: then nothing is said.
-    pub(super) fn check_gone(&mut self, fence: u64) -> Result<(), LockFailure> {
+    pub(super) fn check_gone(&mut self, fence: u64) -> Result<(), Failed<LockOracle>> {
         let clock_ms = self.clock_ms();
         let held_until = self.object.held_until(fence);
         let now_ms = self.object.now_ms(clock_ms);
@@ -70,7 +71,7 @@ impl World {
         }
     }
 
-    pub(super) fn look(&mut self) -> Result<(), LockFailure> {
+    pub(super) fn look(&mut self) -> Result<(), Failed<LockOracle>> {
         if self.jumps {
             return Ok(());
         }
@@ -95,8 +96,8 @@ impl World {
         Ok(())
     }
 
-    pub(super) fn fail<T>(&self, oracle: LockOracle, text: &str) -> Result<T, LockFailure> {
-        Err(LockFailure {
+    pub(super) fn fail<T>(&self, oracle: LockOracle, text: &str) -> Result<T, Failed<LockOracle>> {
+        Err(Failed {
             oracle,
             seed: self.seed,
             text: format!("{text}, after {} ms", self.now_ms - START_MS),
