@@ -196,7 +196,8 @@ fn person(name: &str) -> Option<Principal> {
     Some(Principal::of(b"secret", "shop.example", name))
 }
 
-fn fingerprint(card: u8) -> Fingerprint {
+/// Of an order that is paid with this card.
+pub fn fingerprint(card: u8) -> Fingerprint {
     Fingerprint::of(&Parts {
         method: "POST",
         path_and_query: "/orders",

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use oncegate_core::fingerprint::{Fingerprint, Parts};
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{Admission, Cancellation, Hearing, Operation, Settling, Terms};
 use oncegate_core::outcome::Outcome;
 use oncegate_core::proof::{Origin, Reply, Rules};
 use oncegate_tests::Random;
+use oncegate_tests::verbs::fingerprint;
 
 const MINUTE_MS: u64 = 60_000;
 const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
@@ -188,14 +188,4 @@ impl Sequence {
         };
         Step::Waited
     }
-}
-
-fn fingerprint(card: u8) -> Fingerprint {
-    Fingerprint::of(&Parts {
-        method: "POST",
-        path_and_query: "/orders",
-        content_type: "application/json",
-        content_encoding: "",
-        body_sha256: [card; 32],
-    })
 }
