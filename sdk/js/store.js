@@ -58,7 +58,9 @@ function isSecret(text) {
   return /^[0-9a-f]{64}$/.test(text ?? "");
 }
 
+/** What is not there is not parsed: a page's first exception takes a millisecond. */
 function parse(text) {
+  if (!text) return undefined;
   try {
     return JSON.parse(text) ?? undefined;
   } catch {

@@ -110,3 +110,10 @@ for (const [name, change] of Object.entries({
     assert.deepEqual(sent.keys(), [key]);
   });
 }
+
+test("what is not stored is not parsed: a page's first exception takes a millisecond of its start", async (t) => {
+  const parse = t.mock.method(JSON, "parse");
+  const { client } = await page(memoryStorage());
+  assert.match(client.state("cart-42").key, /^[0-9a-f-]{36}$/);
+  assert.deepEqual(parse.mock.calls.filter(({ error }) => error).map(({ arguments: [text] }) => text), []);
+});
