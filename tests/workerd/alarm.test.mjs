@@ -174,6 +174,44 @@ test("what the Desk has not heard of is told again, until it has", async () => {
   expect(await list()).toBe(0);
 });
 
+test("an attempt whose shard forgot it, and whose route is not finished, is put on the list by a look-up of its key, once", async () => {
+  const key = newKey();
+  const cut = send(key, { hold: true });
+  await until(() => effects(key), (count) => count === 1);
+  await abortAllDurableObjects();
+  await cut;
+  const shard = await openShard(key);
+  onTestFinished(() => rest(shard));
+  const listed = () => query(shard, "SELECT told FROM attention");
+  expect([await listed(), await alarmOf(shard)]).toEqual([[], null]);
+  await until(() => look(key), (seen) => seen.state === "unknown");
+  expect([await listed(), await alarmOf(shard)]).toEqual([[{ told: 0 }], expect.any(Number)]);
+  const store = await watchStore(shard);
+  expect((await look(key)).state).toBe("unknown");
+  expect(store.rowsWritten).toBe(0);
+  store.restore();
+  await ring(shard);
+  expect(await listed()).toEqual([{ told: 1 }]);
+  await release(key);
+});
+
+test("a look-up whose note cannot be written says what it found", async () => {
+  const key = newKey();
+  const cut = send(key, { hold: true });
+  await until(() => effects(key), (count) => count === 1);
+  await abortAllDurableObjects();
+  await cut;
+  const shard = await openShard(key);
+  onTestFinished(() => rest(shard));
+  const store = await watchStore(shard, (sql) => /attention/.test(sql) && new Error("database or disk is full: SQLITE_FULL"));
+  await until(() => look(key), (seen) => seen.state === "unknown");
+  expect(store.failures).toBeGreaterThan(0);
+  store.restore();
+  expect((await look(key)).state).toBe("unknown");
+  expect(await query(shard, "SELECT told FROM attention")).toEqual([{ told: 0 }]);
+  await release(key);
+});
+
 test("what the Desk takes for old news, because the clock of an earlier instance was ahead, is told again", async () => {
   const key = newKey();
   const shard = await openShard(key, "/finished");

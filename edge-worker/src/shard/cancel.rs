@@ -77,7 +77,8 @@ impl Inner {
     /// What is said to who wanted to cancel: the operation if it is closed, else that it is open.
     fn cancelled(&self, cancel: &Cancel) -> Result<Response> {
         let now_ms = Date::now().as_millis();
-        let record = self.find(now_ms, &cancel.operation)?.record;
+        let Found { row, record, .. } = self.find(now_ms, &cancel.operation)?;
+        self.note_found(now_ms, row);
         let mark = Mark::new(&cancel.operation, cancel.kind, &cancel.terms);
         let view = match Operation::look(record.as_ref(), now_ms, cancel.principal) {
             Ok(view) => view,

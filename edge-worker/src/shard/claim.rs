@@ -96,7 +96,7 @@ impl Inner {
                 self.wait(now_ms, claim, open, lease_ends_ms).await
             }
             Admission::Replay | Admission::Turn(_) => {
-                self.note_found(now_ms, found.row)?;
+                self.note_found(now_ms, found.row);
                 let from = Source {
                     record: &record,
                     answer: found.answer.as_ref(),

@@ -100,10 +100,9 @@ impl Inner {
     /// The operation counts as unknown from now on: it goes on the list, and listening goes on.
     fn lease_is_over(&self, attempt: &Attempt) {
         let now_ms = now_ms();
-        let found = self.found(now_ms, attempt.operation);
-        let noted = found.and_then(|found| self.note_found(now_ms, found.row));
-        if let Err(error) = noted {
-            attempt.log("not_listed", error);
+        match self.found(now_ms, attempt.operation) {
+            Ok(found) => self.note_found(now_ms, found.row),
+            Err(error) => attempt.log("not_listed", error),
         }
     }
 }

@@ -16,6 +16,7 @@ use worker::{Error, Result};
 
 use super::Inner;
 use crate::answer::Answer;
+use crate::log;
 use crate::store::Bytes;
 
 /// When an operation is looked at for the first time: its client may well be back before.
@@ -128,9 +129,15 @@ impl Inner {
         Ok(store.write_until(&row.operation, row.place, record, written, until_ms)?)
     }
 
-    /// Puts what is in trouble on the list, if it was found so and is not written now.
-    pub(super) fn note_found(&self, now_ms: u64, row: Row) -> Result<()> {
-        self.note(now_ms, &row.operation, row.trouble)
+    /// Puts what is in trouble on the list, if it was found so and is not written now. Whoever found it
+    /// is answered all the same: the next one who finds it puts it there.
+    pub(super) fn note_found(&self, now_ms: u64, row: Row) {
+        if let Err(error) = self.note(now_ms, &row.operation, row.trouble) {
+            log::error("not_listed")
+                .operation(&row.operation.reference())
+                .detail(error)
+                .write();
+        }
     }
 
     fn note(&self, now_ms: u64, operation: &Identity, trouble: Option<Trouble>) -> Result<()> {
