@@ -65,7 +65,7 @@ export function createCard(scenario) {
 
   parts.actions.append(...buttons.map((each) => each.root));
   scenario.start?.(run);
-  
+
   /** Where nothing may be tried, there is no stage either: what stands on it would be tried all the same. */
   function open(value) {
     isOpen = value;
