@@ -34,7 +34,7 @@ pub use self::fingerprint::FingerprintMode;
 pub(crate) use self::names::header_name;
 pub use self::origins::{OriginConfig, Origins, Place};
 pub use self::outcome::{Otherwise, OutcomeConfig, Value};
-use self::path::{Readings, canonical};
+use self::path::Readings;
 pub use self::route::{OWN_PREFIX, Route};
 pub use self::source::{Asked, KeyFault, KeyFrom, MissingKey, named_key};
 pub use self::tenant::{Attribute, BindConfig, Scope, ScopeConfig, ValueFault};
@@ -119,12 +119,8 @@ impl Policy {
 
     /// The only route of a path, whatever the method.
     fn only_of(&self, path: &str) -> Option<&Route> {
-        let readings = Readings::of(path);
-        let mut routes = self.routes.iter();
-        let route = routes.find(|route| route.pattern.may_match(&readings))?;
-        let is_only = !routes.any(|route| route.pattern.may_match(&readings));
-        let is_exact = route.pattern.matches(path) && canonical(path) == path;
-        (is_only && is_exact).then_some(route)
+        let route = self.routes.iter().find(|route| route.is_exactly(path))?;
+        (!self.has_other(route, path)).then_some(route)
     }
 
     /// Finds the route of a request. `path` is as received, without the query; `overridden` says
@@ -135,11 +131,7 @@ impl Policy {
         let may_match = |route: &&Route| route.pattern.may_match(&readings);
         let takes = |route: &&Route| overridden || route.takes(method);
         match routes().filter(takes).find(may_match) {
-            Some(route)
-                if !overridden && route.pattern.matches(path) && canonical(path) == path =>
-            {
-                Match::Protected(route)
-            }
+            Some(route) if !overridden && route.is_exactly(path) => Match::Protected(route),
             Some(route) => Match::NotCanonical(route),
             None => match routes().find(may_match) {
                 Some(route) => Match::OtherMethod(route),

@@ -10,7 +10,7 @@ use super::config::{InFlight, KeyUse, Mode, RouteConfig, TokenUse};
 use super::error::{Fault, PolicyError};
 use super::fingerprint::{BodyMode, FingerprintMode};
 use super::outcome::rules;
-use super::path::{Case, Pattern};
+use super::path::{Case, Pattern, canonical};
 use super::source::{KeySource, key_headers};
 use super::tenant::{Attribute, Scope};
 use super::times::Times;
@@ -119,6 +119,11 @@ impl Route {
 
     pub(super) fn takes(&self, method: &str) -> bool {
         self.methods.iter().any(|known| known == method)
+    }
+
+    /// Whether every origin reads this path as one of the route's.
+    pub(super) fn is_exactly(&self, path: &str) -> bool {
+        self.pattern.matches(path) && canonical(path) == path
     }
 
     pub(super) fn overlaps(&self, other: &Self) -> bool {
