@@ -26,20 +26,23 @@ export class Log {
     onHide(this.#write);
   }
 
+  /** Tabs write when they are idle: what comes later into the log may have happened earlier. */
   of(intent) {
     this.#write();
     const entries = this.#store.log().filter((entry) => entry?.intent === intent);
+    entries.sort((one, other) => timeOf(one) - timeOf(other));
     return { intent, line: line(intent, entries), entries };
   }
 
-  /** Other tabs write the same log, each when it is idle: what comes later into it may have happened earlier. */
+  /** What is kept is what came last: a clock may go back, and what was written before that is not newer. */
   #write = () => {
     offHide(this.#write);
     if (this.#unwritten.length === 0) return;
-    const entries = [...this.#store.log(), ...this.#unwritten.splice(0)];
-    this.#store.writeLog(entries.sort((one, other) => one?.at - other?.at).slice(-KEPT));
+    this.#store.writeLog([...this.#store.log(), ...this.#unwritten.splice(0)].slice(-KEPT));
   };
 }
+
+const timeOf = ({ at }) => Number(at) || 0;
 
 /** "cart-42: 3 sends, 1 execution, replayed" */
 function line(intent, entries) {

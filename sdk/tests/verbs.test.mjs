@@ -234,6 +234,20 @@ test("the log is in the order of what happened, whichever tab writes first", asy
   assert.deepEqual(entries.map(({ type }) => type), ["send", "send", "answer", "settled", "send"]);
 });
 
+test("the log keeps what comes, though the clock was ahead before, and though an entry is no entry", async () => {
+  const entry = (at) => ({ intent: "cart-42", type: "wait", key: "k", at });
+  const written = [null, ...Array.from({ length: 119 }, (_, number) => entry(number === 60 ? "soon" : Date.now() + 60_000 + number))];
+  const storage = memoryStorage({ "oncegate:log": JSON.stringify(written) });
+  network(gate("executed"));
+  const { client } = await page(storage);
+  await client.submit(ORDER);
+  const { line, entries } = client.log("cart-42");
+  assert.equal(line, "cart-42: 1 send, 1 execution, open");
+  assert.deepEqual(entries.slice(0, 4).map(({ type }) => type), ["wait", "send", "answer", "settled"]);
+  const later = entries.slice(4).map(({ at }) => at);
+  assert.deepEqual(later, later.toSorted((one, other) => one - other));
+});
+
 test("where there is no page, a client that was used can be forgotten", async () => {
   setFlagsFromString("--expose_gc");
   const collect = runInNewContext("gc");
