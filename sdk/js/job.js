@@ -10,7 +10,7 @@ const ENDPOINT = "/.oncegate/v1/operations";
 export function toJob(request, settings) {
   const headers = takeHeaders(request.headers);
   const payload = takePayload(request.body, headers.get("content-type") ?? undefined, takeIgnore(request.ignore));
-  const target = takeTarget(request, { method: takeMethod(request.method ?? "POST"), body: payload.parts.length > 0 ? "" : undefined });
+  const target = takeTarget(request, { method: String(request.method ?? "POST").toUpperCase(), body: payload.parts.length > 0 ? "" : undefined });
   return {
     ...takeQuestion(request, settings, "submit", target.url, headers),
     method: target.method,
@@ -26,7 +26,7 @@ export function toJob(request, settings) {
 /** A question about an intent, which sends nothing: `wish` is `lookup` or `cancel`. */
 export function toQuestion(request, settings, wish) {
   if (request.intent === undefined) throw new OncegateError("intent_missing", "without an intent there is nothing to look up or to cancel");
-  return { ...takeQuestion(request, settings, wish, takeTarget(request, {}).url, takeHeaders(request.headers)), method: takeMethod(request.method), parts: [], load() {} };
+  return { ...takeQuestion(request, settings, wish, takeTarget(request, {}).url, takeHeaders(request.headers)), method: request.method, parts: [], load() {} };
 }
 
 /** What `fetch` takes for an act of a job: under its key, or, later, under the token that stands for it. */
@@ -55,10 +55,6 @@ function takeQuestion({ intent, route, generatedKey, token, credentials, signal 
     throw new OncegateError("intent_invalid", "intent must be a string that names what the customer wants, such as a cart's number");
   }
   return { ...settings, wish, intent, url, origin: new URL(url).origin, headers, route, generatedKey, token, credentials, signal };
-}
-
-function takeMethod(given) {
-  return given === undefined ? undefined : String(given).toUpperCase();
 }
 
 function takeHeaders(given) {

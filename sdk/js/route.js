@@ -4,5 +4,5 @@ export function nameRoute(endpoint, { route, url, method }) {
   const { searchParams } = endpoint;
   if (route !== undefined) return searchParams.set("route", route);
   searchParams.set("path", new URL(url).pathname);
-  if (method !== undefined) searchParams.set("method", method);
+  if (method != null) searchParams.set("method", String(method).toUpperCase());
 }

@@ -98,6 +98,18 @@ test("one that was fetched ahead, here or in another tab, is used without a call
   assert.deepEqual([keys(), asked.length], [["AHEAD"], 0]);
 });
 
+test("one that is fetched ahead names its method as the gate's routes do, however the page writes it", async (t) => {
+  shop([executed]);
+  const { client, order } = await opened();
+  await client.ready;
+  Object.assign(globalThis, { document: { visibilityState: "visible" }, addEventListener() {}, removeEventListener() {} });
+  t.after(() => ["document", "addEventListener", "removeEventListener"].forEach((name) => delete globalThis[name]));
+  const end = order.token.ahead({ intent: order.intent, url: order.url, method: "put" });
+  while (asked.length < 1) await pause(1);
+  end();
+  assert.equal(asked[0].path, "/.oncegate/v1/tokens?path=%2Forders&method=PUT");
+});
+
 test("two tabs that fetch at the same time use the same token", async () => {
   const waiting = [];
   const slow = (token) => () => new Promise((resolve) => waiting.push(() => resolve(Response.json({ token, expires_in_ms: 5 * MINUTE }))));

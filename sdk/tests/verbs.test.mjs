@@ -162,6 +162,8 @@ test("questions name the request, where the page names no route", async () => {
   assert.equal(sent[1].url, "https://shop.example/.oncegate/v1/operations/cancel?path=%2Forders");
   await client.lookup({ ...QUESTION, method: "put" });
   assert.equal(sent.looks[1].url, "https://shop.example/.oncegate/v1/operations?path=%2Forders&method=PUT");
+  await client.lookup({ ...QUESTION, method: null });
+  assert.equal(sent.looks[2].url, sent.looks[0].url);
 });
 
 test("t4 on a route that makes its keys itself, nothing is cancelled that nobody uses, unless the page says of what they are made", async () => {
