@@ -72,7 +72,7 @@ test("double submit from a page: a used token takes no other order, and a forged
 test("double submit from a page: a server that looks a token up and deletes it later lets several through", async () => {
   await page.getByTestId("tokens-naive").click();
   await page.locator("#tokens[data-state=broken]").waitFor();
-  assert.match(await page.getByTestId("tokens-verdict").textContent(), /^\d+ orders from one token/);
+  assert.match(await page.getByTestId("tokens-verdict").textContent(), /^([2-9]|1\d|20) orders from one token/);
 });
 
 test("double submit from a page: a form without code, pressed five times and once more, is one order until it is emptied", async () => {

@@ -12,14 +12,15 @@ use axum::http::StatusCode;
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::sync::watch;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::http::Context;
 use crate::sql::Dialect;
 
-/// How long an order takes, such as a call to a payment provider.
-const WORK: Duration = Duration::from_millis(150);
+/// How long an order takes at most: it is done sooner when a second request has looked, so that the gap is seen on any machine.
+const WORK: Duration = Duration::from_secs(2);
 /// It forgets the oldest of more tokens.
 const MOST: usize = 100;
 
@@ -29,6 +30,7 @@ struct Naive(Arc<Mutex<VecDeque<Token>>>);
 struct Token {
     name: String,
     is_there: bool,
+    looks: watch::Sender<u32>,
     orders: u32,
 }
 
@@ -47,16 +49,17 @@ async fn issue(State(naive): State<Naive>) -> Json<Value> {
     tokens.push_front(Token {
         name: name.clone(),
         is_there: true,
+        looks: watch::Sender::default(),
         orders: 0,
     });
     Json(json!({ "token": name }))
 }
 
 async fn take(State(naive): State<Naive>, Path(name): Path<String>) -> StatusCode {
-    if !naive.with(&name, |token| token.is_there).unwrap_or(false) {
+    let Some(mut looks) = naive.with(&name, Token::look).flatten() else {
         return StatusCode::CONFLICT;
-    }
-    sleep(WORK).await;
+    };
+    drop(timeout(WORK, looks.wait_for(|looks| *looks > 1)).await);
     naive.with(&name, |token| {
         token.orders += 1;
         token.is_there = false;
@@ -66,6 +69,14 @@ async fn take(State(naive): State<Naive>, Path(name): Path<String>) -> StatusCod
 
 async fn count(State(naive): State<Naive>, Path(name): Path<String>) -> Json<Value> {
     Json(json!({ "orders": naive.with(&name, |token| token.orders) }))
+}
+
+impl Token {
+    /// What tells how many have looked, if the token is there.
+    fn look(&mut self) -> Option<watch::Receiver<u32>> {
+        self.looks.send_modify(|looks| *looks += 1);
+        self.is_there.then(|| self.looks.subscribe())
+    }
 }
 
 impl Naive {
