@@ -45,11 +45,13 @@ impl Inner {
         presented: &Presented<'_>,
         found: &Found,
     ) -> Result<Option<Expired>> {
-        let known = found.record.as_ref().map(|record| record.view(now_ms));
         Ok(match presented.judged(now_ms, found) {
             Judged::Good => None,
             Judged::Forgotten => Some(Expired::Forgotten),
-            Judged::StillUnused => known.map(Expired::Unused),
+            Judged::StillUnused => {
+                let known = found.record.as_ref();
+                known.map(|record| Expired::Unused(record.view(now_ms)))
+            }
             Judged::Unused(record) => {
                 let view = record.view(now_ms);
                 self.keep(now_ms, found.row, *record, Written::NOTHING)?;
