@@ -197,8 +197,8 @@ export class Run {
 }
 
 /**
- * Rings after so many milliseconds, unless the function that it gives is called before. The engine keeps what it is to call until
- * the time has come, also for a timer that was cleared: so it runs out, with nothing left to hold.
+ * Rings after so many milliseconds, unless the function that it gives is called before. A timer that is cleared leaves what
+ * it was to call in the engine for ever: this one runs out, with nothing left to hold.
  */
 function alarm(ms, ring) {
   const timer = engine().after(ms, () => ring?.());

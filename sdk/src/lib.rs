@@ -75,7 +75,8 @@ pub fn digest(secret: &str, parts: &Array) -> String {
     digest.finish()
 }
 
-/// Calls `then` after so many milliseconds. The handle that it gives is for `clearTimeout`.
+/// Calls `then` after so many milliseconds. The handle that it gives is `setTimeout`'s; if that is cleared, `then` stays in the
+/// engine for ever.
 #[wasm_bindgen]
 pub fn after(ms: u32, then: Function) -> JsValue {
     let timeout = Timeout::new(ms, move || {
