@@ -1,5 +1,4 @@
-// Settings of webhooks, queues and jobs that cannot be used: the gate protects nothing and passes nothing, and its log names the setting, the route,
-// queue or job, and the field. A gate reads its settings once: the tests of this file are never answered by one that has started.
+// Settings that cannot be used: the gate protects nothing and passes nothing, and its log names the setting, the route, queue or job, and the field. A gate reads its settings once: the tests of this file are never answered by one that has started.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -32,6 +31,22 @@ async function said(settings) {
 }
 
 for (const [settings, says] of [
+  [{ IDENTITY_SECRET: undefined }, "IDENTITY_SECRET: is not set; wrangler.toml says how"],
+  [{ IDENTITY_SECRET: SECRET }, "IDENTITY_SECRET: has 24 characters and needs at least 32"],
+  [{ SIGNING_SECRETS: SECRET }, "SIGNING_SECRETS: "],
+  [{ LOCATION_HINT: "mars" }, "LOCATION_HINT: 'mars' is none of afr, apac, "],
+  [{ CORS_ORIGINS: ["https://shop.example/"] }, "CORS_ORIGINS: 'https://shop.example/' is no origin"],
+  [{ CORS_ORIGINS: ["*"] }, "CORS_ORIGINS: '*' is no origin"],
+  [{ CLAIMS_PER_SCOPE_PER_MINUTE: 0 }, "CLAIMS_PER_SCOPE_PER_MINUTE: must be at least 1"],
+  [{ CLAIMS_PER_SCOPE_PER_MINUTE: "many" }, `CLAIMS_PER_SCOPE_PER_MINUTE: is "many" and must be a whole number`],
+  [{ CLAIMS_WINDOW_HOURS: 721 }, "CLAIMS_WINDOW_HOURS: is 721, and must be 1 to 720"],
+  [{ WAITERS_PER_SHARD: 1.5 }, "WAITERS_PER_SHARD: is 1.5 and must be a whole number"],
+  [{ SHARD_BYTES: -1 }, "SHARD_BYTES: is -1 and must be a whole number"],
+  [{ ALERTS: { webhook: "https://ops.example", after_minutes: 10_081 } }, "ALERTS: after_minutes: must be at most 10080"],
+  [{ ORIGIN_URL: undefined }, "ORIGINS: ORIGIN_URL is needed for the paths that no entry of ORIGINS matches"],
+  [{ ORIGIN_URL: "http://shop.example/path" }, "ORIGIN_URL: "],
+  [{ ROUTES: [{ name: "bare", methods: ["POST"], path: "/bare" }] }, "ROUTES: route 'bare': missing field `origin`"],
+  [{ ROUTES: [...env.ROUTES, { ...env.ROUTES[0], name: "again" }] }, "ROUTES: route 'again': "],
   [hook({ sender: "paypal" }), "ROUTES: route 'hook': unknown variant `paypal`"],
   [hook({ sender: "stripe", secret: SECRET }), "ROUTES: route 'hook': unknown field `secret`"],
   [hook({ sender: "stripe", ack: "never" }), "ROUTES: route 'hook': unknown variant `never`"],
