@@ -1,5 +1,6 @@
 //! The load: so many connections that each send one request after the other. Invariant: all begin at once, on connections
-//! that are open already, and a request that is not answered as expected ends the benchmark.
+//! that are open already, and a request that is not answered as expected ends the benchmark. A conflict is expected only where the
+//! caller says so.
 //!
 //! One thread for each connection, and blocking calls: two system calls a request, and hardly anything besides. On a
 //! machine with two cores the load must not be what is measured.
@@ -12,6 +13,9 @@ use anyhow::{Context, Error, Result, bail};
 
 use super::wire::Wire;
 
+/// That a request under the same key is under way.
+const CONFLICT: u16 = 409;
+
 /// The requests of each connection, in their order, as bytes.
 pub(super) type Script = Vec<Vec<Vec<u8>>>;
 
@@ -21,6 +25,8 @@ pub(super) struct Lap {
     pub(super) wall: Duration,
     /// How long each request took, in rising order.
     pub(super) latencies: Vec<Duration>,
+    /// How many of them were answered with 409.
+    pub(super) conflicts: usize,
 }
 
 impl Lap {
@@ -38,20 +44,29 @@ impl Lap {
 
 /// Sends every request of the script; each has to be answered with this status.
 pub(super) fn run(address: &str, script: &Script, status: u16) -> Result<Lap> {
+    send(address, script, &[status])
+}
+
+/// The same for a Worker that may also answer with a conflict.
+pub(super) fn run_with_conflicts(address: &str, script: &Script, status: u16) -> Result<Lap> {
+    send(address, script, &[status, CONFLICT])
+}
+
+fn send(address: &str, script: &Script, expected: &[u16]) -> Result<Lap> {
     let wires: Vec<Wire> = script
         .iter()
         .map(|_| Wire::connect(address))
         .collect::<Result<_>>()?;
     let start = Barrier::new(script.len() + 1);
-    let (wall, latencies) = scope(|scope| {
+    let (wall, answers) = scope(|scope| {
         let workers: Vec<_> = wires
             .into_iter()
             .zip(script)
-            .map(|(wire, requests)| scope.spawn(|| connection(wire, requests, status, &start)))
+            .map(|(wire, requests)| scope.spawn(|| connection(wire, requests, expected, &start)))
             .collect();
         start.wait();
         let began = Instant::now();
-        let latencies = workers
+        let answers = workers
             .into_iter()
             .map(|worker| {
                 worker
@@ -59,35 +74,43 @@ pub(super) fn run(address: &str, script: &Script, status: u16) -> Result<Lap> {
                     .map_err(|_| Error::msg("a connection's thread panicked"))?
             })
             .collect::<Result<Vec<_>>>();
-        (began.elapsed(), latencies)
+        (began.elapsed(), answers)
     });
-    let mut latencies = latencies?.concat();
+    let answers = answers?.concat();
+    let conflicts = answers.iter().filter(|(_, status)| *status == CONFLICT);
+    let conflicts = conflicts.count();
+    let mut latencies: Vec<Duration> = answers.into_iter().map(|(latency, _)| latency).collect();
     latencies.sort_unstable();
-    Ok(Lap { wall, latencies })
+    Ok(Lap {
+        wall,
+        latencies,
+        conflicts,
+    })
 }
 
 fn connection(
     mut wire: Wire,
     requests: &[Vec<u8>],
-    status: u16,
+    expected: &[u16],
     start: &Barrier,
-) -> Result<Vec<Duration>> {
-    let mut latencies = Vec::with_capacity(requests.len());
+) -> Result<Vec<(Duration, u16)>> {
+    let mut answers = Vec::with_capacity(requests.len());
     start.wait();
     for request in requests {
         let began = Instant::now();
         wire.write(request)?;
         let answer = wire.read()?.context("a connection was closed")?;
-        latencies.push(began.elapsed());
-        if answer.status() != status {
+        answers.push((began.elapsed(), answer.status()));
+        if !expected.contains(&answer.status()) {
             bail!(
-                "an answer that is not {status}: {}\n{}",
+                "an answer that is not {}: {}\n{}",
+                expected[0],
                 String::from_utf8_lossy(answer.head),
                 String::from_utf8_lossy(answer.body)
             );
         }
     }
-    Ok(latencies)
+    Ok(answers)
 }
 
 #[cfg(test)]
@@ -119,10 +142,35 @@ mod tests {
     }
 
     #[test]
+    fn a_conflict_is_counted_where_it_is_expected_and_ends_the_benchmark_elsewhere() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let mut wire = Wire::new(stream).unwrap();
+                for status in [201, 409, 409] {
+                    wire.read().unwrap();
+                    let answer = format!("HTTP/1.1 {status} x\r\ncontent-length: 0\r\n\r\n");
+                    wire.write(answer.as_bytes()).unwrap();
+                }
+            }
+        });
+        let script = vec![vec![REQUEST.to_vec(); 3]; 2];
+        let lap = run_with_conflicts(&address, &script, 201).unwrap();
+        assert_eq!((lap.latencies.len(), lap.conflicts), (6, 4));
+        let error = run(&address, &script, 201).err().unwrap().to_string();
+        assert!(
+            error.starts_with("an answer that is not 201: HTTP/1.1 409"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn percentiles_are_latencies_that_were_measured() {
         let lap = Lap {
             wall: Duration::from_secs(1),
             latencies: (1..=200).map(Duration::from_millis).collect(),
+            conflicts: 0,
         };
         assert_eq!(
             [0.5, 0.95, 0.99, 1.0].map(|share| lap.percentile_ms(share)),

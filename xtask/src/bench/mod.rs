@@ -10,6 +10,7 @@ mod keys;
 mod load;
 mod origin;
 mod report;
+mod rivals;
 mod rounds;
 mod runtime;
 mod sdk;
@@ -30,6 +31,7 @@ use crate::ui::Step;
 use keys::Keys;
 use origin::Origin;
 use report::Report;
+use rivals::Rival;
 use rounds::Rounds;
 use runtime::Runtime;
 
@@ -56,6 +58,9 @@ pub(crate) struct Edge {
     /// How many operations a shard holds already, each measured by itself; a million takes a minute and a gigabyte of disk
     #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
     stored: Vec<u32>,
+    /// Another Worker that executes once, measured in the same rounds: a bundled module with a class `Store` of objects; more than one can be named
+    #[arg(long = "rival", value_name = "NAME=FILE")]
+    rivals: Vec<Rival>,
     /// The folder for the objects' databases, emptied first and removed at the end [default: in memory, if there is /dev/shm]
     #[arg(long)]
     state_dir: Option<PathBuf>,
@@ -96,6 +101,7 @@ fn measure(project: &Project, tools: &Tools, edge: &Edge) -> Result<Report> {
         pass_through: site.start_pass_through(project, tools)?,
         hops: site.start_hops(project, tools)?,
         gate: site.start_gate(project, tools)?,
+        rivals: rivals::start(project, tools, &state, &origin, &edge.rivals)?,
         origin: &origin,
         keys: &mut keys,
     };

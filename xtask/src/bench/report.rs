@@ -19,6 +19,10 @@ pub(super) struct Figures {
     throughput: f64,
     /// What the runtime's process used of a processor for each request.
     cpu_ms: f64,
+    /// The share of the answers that are conflicts.
+    conflicts: f64,
+    /// How often the origin was called beyond what was asked for.
+    excess: u64,
 }
 
 /// A kind of request, and what it is compared with: the row of this index.
@@ -49,7 +53,14 @@ impl Figures {
             p99_ms: lap.percentile_ms(0.99),
             throughput: lap.throughput(),
             cpu_ms: cpu.as_secs_f64() * 1_000.0 / lap.latencies.len() as f64,
+            conflicts: lap.conflicts as f64 / lap.latencies.len() as f64,
+            excess: 0,
         }
+    }
+
+    /// The same of a lap during which the origin was called so much more often than was asked for.
+    pub(super) fn with_excess(self, excess: u64) -> Self {
+        Self { excess, ..self }
     }
 }
 
@@ -64,6 +75,22 @@ impl Row {
 
     fn median(&self, figure: impl Fn(&Figures) -> f64) -> f64 {
         median(self.laps.iter().map(figure).collect())
+    }
+
+    fn excess(&self) -> u64 {
+        self.laps.iter().map(|lap| lap.excess).max().unwrap_or(0)
+    }
+
+    /// What the figures do not say: that an answer was none, or that there was more than one.
+    fn remark(&self) -> String {
+        let conflicts = self.median(|lap| lap.conflicts) * 100.0;
+        match (conflicts > 0.0, self.excess()) {
+            (false, 0) => String::new(),
+            (true, 0) => format!("  {conflicts:.0} % are 409"),
+            (_, excess) => {
+                format!("  {conflicts:.0} % are 409, executed up to {excess} times more")
+            }
+        }
     }
 }
 
@@ -104,6 +131,8 @@ impl Section {
                 "p50_ratio": self.ratio(row, |lap| lap.p50_ms),
                 "throughput_ratio": self.ratio(row, |lap| lap.throughput),
                 "cpu_ratio": self.ratio(row, |lap| lap.cpu_ms),
+                "conflicts": row.median(|lap| lap.conflicts),
+                "executed_in_excess": row.excess(),
                 "rounds": row.laps.len(),
             })
         });
@@ -164,6 +193,7 @@ impl fmt::Display for Section {
             for ratio in ratios {
                 write!(f, "{ratio:9.2}")?;
             }
+            write!(f, "{}", row.remark())?;
         }
         writeln!(f)
     }
@@ -190,6 +220,8 @@ mod tests {
             p99_ms: 0.0,
             throughput: 1.0,
             cpu_ms: 1.0,
+            conflicts: 0.0,
+            excess: 0,
         }
     }
 
@@ -205,6 +237,19 @@ mod tests {
             (Some(2.0), Some(2.0))
         );
         assert!(section.to_string().contains("other"));
+    }
+
+    #[test]
+    fn conflicts_and_further_executions_are_told() {
+        let told = |conflicts, excess| {
+            let mut section = Section::new("x", vec![Row::new("a crowd", 0)]);
+            let lap = figures(1.0);
+            section.take(vec![Figures { conflicts, ..lap }.with_excess(excess)]);
+            section.to_string()
+        };
+        assert!(told(0.0, 0).ends_with("1.00\n"), "{}", told(0.0, 0));
+        assert!(told(0.8, 0).ends_with("1.00  80 % are 409\n"));
+        assert!(told(0.8, 2).ends_with("80 % are 409, executed up to 2 times more\n"));
     }
 
     #[test]

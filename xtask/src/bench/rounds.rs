@@ -1,12 +1,13 @@
 //! What is measured, in turns. Invariant: every lap is checked by what the origin executed during it, so that a figure is
 //! of what its name says.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::keys::{Keys, request};
 use super::load::{self, Script};
 use super::origin::Origin;
 use super::report::{Figures, Row, Section};
+use super::rivals::Running;
 use super::runtime::Runtime;
 
 /// Connections, and requests on each of them.
@@ -29,14 +30,26 @@ pub(super) struct Rounds<'a> {
     pub(super) pass_through: Runtime,
     pub(super) hops: Runtime,
     pub(super) gate: Runtime,
+    pub(super) rivals: Vec<Running>,
     pub(super) origin: &'a Origin,
     pub(super) keys: &'a mut Keys,
 }
 
 impl Rounds<'_> {
-    /// Pass-through and gate, in turns.
+    /// Pass-through, gate and rivals, in turns.
     pub(super) fn compared(&mut self, rounds: usize, service_ms: u64) -> Result<Section> {
         self.origin.work_for(service_ms);
+        let title = format!("the origin works for {service_ms} ms");
+        let mut section = Section::new(title, self.rows());
+        // The first one warms up and is not counted.
+        self.compare()?;
+        for _ in 0..rounds {
+            section.take(self.compare()?);
+        }
+        Ok(section)
+    }
+
+    fn rows(&self) -> Vec<Row> {
         let rows = [
             ("pass-through", 0),
             ("the hops alone", 0),
@@ -46,14 +59,17 @@ impl Rounds<'_> {
             ("pass-through, 100 connections", 5),
             ("one key at once, 100 connections", 5),
         ];
-        let rows = rows.map(|(name, like)| Row::new(name, like)).into();
-        let mut section = Section::new(format!("the origin works for {service_ms} ms"), rows);
-        // The first one warms up and is not counted.
-        self.compare()?;
-        for _ in 0..rounds {
-            section.take(self.compare()?);
-        }
-        Ok(section)
+        let rivals = self.rivals.iter().flat_map(|rival| {
+            let rows = [
+                ("first execution", 0),
+                ("replay", 0),
+                ("replay of one key", 0),
+                ("one key at once", 5),
+            ];
+            rows.map(|(name, like)| Row::new(format!("{}: {name}", rival.name), like))
+        });
+        let rows = rows.map(|(name, like)| Row::new(name, like));
+        rows.into_iter().chain(rivals).collect()
     }
 
     fn compare(&mut self) -> Result<Vec<Figures>> {
@@ -62,28 +78,49 @@ impl Rounds<'_> {
         });
         let hops = script(USUAL, || request(self.hops.address(), &self.keys.any()));
         let gate = self.gate.address();
-        let first = script(USUAL, || {
-            request(gate, &self.keys.in_one_of(&AWAKE, gate).1)
-        });
-        // A gate gives again for a moment what its shard has just answered to a replay. So the keys that are
-        // replayed for the first time are the shard's to answer, and one key over and over is not.
-        let hot = vec![vec![first[0][0].clone(); USUAL.1]; USUAL.0];
-        let mut again = first.clone();
-        again.rotate_left(USUAL.0 / 2);
+        let of_gate = Scripts::new(|| request(gate, &self.keys.in_one_of(&AWAKE, gate).1));
         let crowd_own = script(CROWD, || {
             request(self.pass_through.address(), &self.keys.any())
         });
-        let one = request(gate, &self.keys.in_one_of(&AWAKE, gate).1);
-        let crowd = script(CROWD, || one.clone());
-        Ok(vec![
+        let of_rivals: Vec<Scripts> = self
+            .rivals
+            .iter()
+            .map(|rival| Scripts::new(|| request(rival.runtime.address(), &self.keys.any())))
+            .collect();
+        let mut figures = vec![
             self.lap(&self.pass_through, &own, count(USUAL))?,
             self.lap(&self.hops, &hops, count(USUAL))?,
-            self.lap(&self.gate, &first, count(USUAL))?,
-            self.lap(&self.gate, &again, 0)?,
-            self.lap(&self.gate, &hot, 0)?,
+            self.lap(&self.gate, &of_gate.first, count(USUAL))?,
+            self.lap(&self.gate, &of_gate.again, 0)?,
+            self.lap(&self.gate, &of_gate.hot, 0)?,
             self.lap(&self.pass_through, &crowd_own, count(CROWD))?,
-            self.lap(&self.gate, &crowd, 1)?,
+            self.lap(&self.gate, &of_gate.crowd, 1)?,
+        ];
+        for (Running { name, runtime, .. }, scripts) in self.rivals.iter().zip(of_rivals) {
+            let laps = self.rival(runtime, &scripts);
+            figures.extend(laps.with_context(|| format!("{name} cannot be measured"))?);
+        }
+        Ok(figures)
+    }
+
+    fn rival(&self, runtime: &Runtime, scripts: &Scripts) -> Result<[Figures; 4]> {
+        Ok([
+            self.lap(runtime, &scripts.first, count(USUAL))?,
+            self.lap(runtime, &scripts.again, 0)?,
+            self.lap(runtime, &scripts.hot, 0)?,
+            self.rivals_crowd(runtime, &scripts.crowd)?,
         ])
+    }
+
+    /// What a rival makes of a crowd is counted, where the gate has to serve everybody.
+    fn rivals_crowd(&self, runtime: &Runtime, script: &Script) -> Result<Figures> {
+        let (calls, cpu) = (self.origin.calls(), runtime.cpu()?);
+        let lap = load::run_with_conflicts(runtime.address(), script, 201)?;
+        let (calls, cpu) = (self.origin.calls() - calls, runtime.cpu()? - cpu);
+        let Some(excess) = calls.checked_sub(1) else {
+            bail!("the origin was not called");
+        };
+        Ok(Figures::new(&lap, cpu).with_excess(excess))
     }
 
     /// The gate with shards that hold so many operations already, in turns.
@@ -136,6 +173,33 @@ impl Rounds<'_> {
             );
         }
         Ok(Figures::new(&lap, cpu))
+    }
+}
+
+/// What a Worker is sent that executes once.
+struct Scripts {
+    first: Script,
+    again: Script,
+    hot: Script,
+    crowd: Script,
+}
+
+impl Scripts {
+    /// Of requests under a new key each.
+    fn new(mut one: impl FnMut() -> Vec<u8>) -> Self {
+        let first = script(USUAL, &mut one);
+        // A gate gives again for a moment what its shard has just answered to a replay. So the keys that are
+        // replayed for the first time are the shard's to answer, and one key over and over is not.
+        let hot = vec![vec![first[0][0].clone(); USUAL.1]; USUAL.0];
+        let mut again = first.clone();
+        again.rotate_left(USUAL.0 / 2);
+        let crowd = vec![vec![one(); CROWD.1]; CROWD.0];
+        Self {
+            first,
+            again,
+            hot,
+            crowd,
+        }
     }
 }
 

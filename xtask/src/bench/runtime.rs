@@ -128,6 +128,20 @@ pub(super) fn write_hops(folder: &Path, port: u16, origin: &str) -> Result<()> {
     config(folder, port, &worker, "2026-10-15")
 }
 
+/// Writes what workerd needs for a rival: a module with a Worker and a class `Store` of objects, bound as STORE.
+pub(super) fn write_rival(folder: &Path, port: u16, origin: &str, module: &Path) -> Result<()> {
+    fs::copy(module, folder.join("main.js"))
+        .with_context(|| format!("cannot copy {}", module.display()))?;
+    let worker = format!(
+        "modules = [(name = \"main.js\", esModule = embed \"main.js\")], \
+         bindings = [(name = \"ORIGIN_URL\", text = {}), (name = \"STORE\", durableObjectNamespace = \"Store\")], \
+         durableObjectNamespaces = [(className = \"Store\", uniqueKey = \"Store\", enableSql = true)], \
+         durableObjectStorage = (localDisk = \"disk\"),",
+        quoted(origin)
+    );
+    config(folder, port, &worker, "2026-10-15")
+}
+
 /// Writes what workerd needs for the gate with the settings of wrangler.toml, except for its assets; `wrapper` is a module
 /// in front of it, if there is one.
 pub(super) fn write_gate(
