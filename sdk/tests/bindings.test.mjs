@@ -1,4 +1,5 @@
-// `oncegate/react`, `/vue` and `/svelte` with the real frameworks in Chromium: the same customer, three times.
+// `oncegate/react`, `/vue` and `/svelte` with the real frameworks in Chromium: the same customer, three times. Components that come and go
+// are in tests/engines/frameworks.test.mjs.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -7,89 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 
-import { compile } from "svelte/compiler";
-
-import { bundle, clicks, hold, later, openPage, ready, refuse, startBrowser, startShop, throttle, unavailable, until } from "./pages.mjs";
-
-const CLIENT = `
-  import { createOncegate } from "oncegate";
-  const client = createOncegate({ backoff: { baseMs: 5, capMs: 10 }, quietMs: 0 });
-  const order = { url: "/orders", headers: { "content-type": "application/json" }, body: '{"mug":1}' };
-  window.results = [];
-  const keep = ({ outcome }) => results.push(outcome);`;
-
-const REACT = `${CLIENT}
-  import { createElement as el, StrictMode, useState } from "react";
-  import { createRoot } from "react-dom/client";
-  import { useOncegate } from "oncegate/react";
-  function Pay() {
-    const { submit, end, state, busy, result, messages } = useOncegate("cart-1", { client, lang: document.documentElement.lang });
-    return el("div", null,
-      el("button", { id: "pay", "aria-disabled": busy, onClick: () => submit(order).then(keep) }, busy ? "Sending" : "Pay"),
-      el("button", { id: "end", onClick: end }, "New order"),
-      el("output", { "data-state": state, "data-key": result?.key }, messages?.title));
-  }
-  function App() {
-    const [isShown, show] = useState(true);
-    return el("main", null, el("button", { id: "toggle", onClick: () => show(!isShown) }, "Toggle"), isShown && el(Pay));
-  }
-  createRoot(document.querySelector("#app")).render(el(StrictMode, null, el(App)));
-  window.ready = true;`;
-
-const VUE = `${CLIENT}
-  import { createApp, h, ref } from "vue";
-  import { useOncegate } from "oncegate/vue";
-  const Pay = {
-    setup() {
-      const { submit, end, state, busy, result, messages } = useOncegate(() => "cart-1", { client, lang: document.documentElement.lang });
-      return () => h("div", [
-        h("button", { id: "pay", "aria-disabled": busy.value, onClick: () => submit(order).then(keep) }, busy.value ? "Sending" : "Pay"),
-        h("button", { id: "end", onClick: end }, "New order"),
-        h("output", { "data-state": state.value, "data-key": result.value?.key }, messages.value?.title),
-      ]);
-    },
-  };
-  createApp({
-    setup() {
-      const isShown = ref(true);
-      return () => h("main", [h("button", { id: "toggle", onClick: () => (isShown.value = !isShown.value) }, "Toggle"), isShown.value && h(Pay)]);
-    },
-  }).mount("#app");
-  window.ready = true;`;
-
-const SVELTE = `${CLIENT}
-  import { mount } from "svelte";
-  import App from "./App.svelte";
-  mount(App, { target: document.querySelector("#app"), props: { client, order, keep } });
-  window.ready = true;`;
-
-const COMPONENTS = {
-  "./App.svelte": `<script>
-    import Pay from "./Pay.svelte";
-    let props = $props();
-    let isShown = $state(true);
-  </script>
-  <main><button id="toggle" onclick={() => (isShown = !isShown)}>Toggle</button>{#if isShown}<Pay {...props} />{/if}</main>`,
-  "./Pay.svelte": `<script>
-    import { useOncegate } from "oncegate/svelte";
-    let { client, order, keep } = $props();
-    const pay = useOncegate("cart-1", { client, lang: document.documentElement.lang });
-  </script>
-  <div><button id="pay" aria-disabled={$pay.busy} onclick={() => pay.submit(order).then(keep)}>{$pay.busy ? "Sending" : "Pay"}</button>
-  <button id="end" onclick={pay.end}>New order</button>
-  <output data-state={$pay.state} data-key={$pay.result?.key}>{$pay.messages?.title}</output></div>`,
-};
-
-const components = {
-  name: "components",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\.svelte$/ }, ({ path }) => ({ path, namespace: "component" }));
-    onLoad({ filter: /.*/, namespace: "component" }, ({ path }) => ({
-      contents: compile(COMPONENTS[path], { generate: "client", filename: path }).js.code,
-      resolveDir: import.meta.dirname,
-    }));
-  },
-};
+import { FRAMEWORKS, pageOf } from "./frameworks.mjs";
+import { bundle, clicks, later, openPage, refuse, startBrowser, startShop, throttle, unavailable } from "./pages.mjs";
 
 let shop;
 let browser;
@@ -110,10 +30,9 @@ afterEach(async () => {
 
 const state = (name) => page.locator(`output[data-state=${name}]`).waitFor({ state: "attached" });
 
-const frameworks = { React: [REACT], Vue: [VUE], Svelte: [SVELTE, { plugins: [components] }] };
-for (const [name, [source, options]] of Object.entries(frameworks)) {
+for (const name of FRAMEWORKS) {
   const open = async () => {
-    shop.page = await bundle(source, options);
+    shop.page = await pageOf(name, '{"mug":1}');
     page = await openPage(browser, shop);
     await page.locator("#pay").waitFor();
   };
@@ -157,48 +76,6 @@ for (const [name, [source, options]] of Object.entries(frameworks)) {
     assert.deepEqual(await page.evaluate("results"), ["done", "failed", "unknown", "done"]);
     assert.equal(shop.orders.size, 2);
     assert.deepEqual(page.errors, []);
-  });
-
-  test(`${name}: a component that goes in mid-payment and comes again finds its payment`, async () => {
-    await open();
-    shop.script = [hold];
-    await page.click("#pay");
-    await until(() => shop.arrivals.length);
-    await page.click("#toggle");
-    await page.locator("#pay").waitFor({ state: "detached" });
-    await page.click("#toggle");
-    await state("sending");
-    await page.click("#pay");
-    shop.arrivals[0].socket.destroy();
-    await state("done");
-    await page.waitForFunction(() => results.length === 2);
-    assert.deepEqual([shop.orders.size, shop.keys().length], [1, 1]);
-    assert.deepEqual(page.errors, []);
-  });
-
-  test(`${name}: a component that goes in mid-payment and does not come again: the payment is made`, async () => {
-    await open();
-    shop.script = [hold];
-    await page.click("#pay");
-    await until(() => shop.arrivals.length);
-    await page.click("#toggle");
-    shop.arrivals[0].socket.destroy();
-    await page.waitForFunction(() => results.length === 1);
-    assert.equal(shop.orders.size, 1);
-    assert.deepEqual(page.errors, []);
-  });
-
-  test(`${name}: after a reload in mid-payment the component says that it is open`, async () => {
-    await open();
-    shop.script = [hold];
-    await page.click("#pay");
-    await until(() => shop.arrivals.length);
-    await page.reload();
-    await ready(page);
-    await state("unknown");
-    await page.click("#pay");
-    await state("done");
-    assert.deepEqual([shop.orders.size, shop.keys().length], [1, 1]);
   });
 }
 
