@@ -57,7 +57,7 @@ macro_rules! with_database {
 ///
 /// # Errors
 ///
-/// The database cannot be opened, or a newer version has changed it.
+/// The database cannot be opened, or another version has changed it.
 pub async fn migrate(url: &str) -> Result<(), Trouble> {
     with_database!(url, |database| Ok(()))
 }

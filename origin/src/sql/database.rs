@@ -5,11 +5,13 @@ use std::fmt;
 use std::time::Duration;
 
 use sqlx::Pool;
-use sqlx::migrate::{Migrate, MigrateError, Migrator};
 use sqlx::pool::PoolConnection;
 use tokio::time::{Instant, timeout};
 
-use super::dialect::{Meaning, migrator};
+#[cfg(feature = "shop")]
+use super::accounts::shops;
+use super::accounts::{besides, bring_up_to_date, ledgers};
+use super::dialect::Meaning;
 use super::{Dialect, Transaction};
 
 /// How long a call waits for the database: for the connection and for the locks, before its effect
@@ -92,7 +94,7 @@ impl<DB: Dialect> Database<DB> {
     ///
     /// # Errors
     ///
-    /// The URL is not of this database, it cannot be opened, or a newer version has changed the table.
+    /// The URL is not of this database, it cannot be opened, or another version has changed the table.
     pub async fn open(url: &str) -> Result<Self, sqlx::Error> {
         let database = Self::connect(url).await?;
         database.migrate().await?;
@@ -121,9 +123,10 @@ impl<DB: Dialect> Database<DB> {
     ///
     /// # Errors
     ///
-    /// The database cannot be reached, or a newer version has changed the table.
+    /// The database cannot be reached, or another version has changed the table.
     pub async fn migrate(&self) -> Result<(), sqlx::Error> {
-        self.bring_up_to_date(&[ledgers::<DB>()]).await
+        let migrators = [ledgers::<DB>()];
+        bring_up_to_date(&self.writers, &migrators).await
     }
 
     /// The same, with the tables of what stands beside the ledger: `fences` for [`lock::admit`](crate::lock::admit), `outbox`,
@@ -132,10 +135,10 @@ impl<DB: Dialect> Database<DB> {
     ///
     /// # Errors
     ///
-    /// The database cannot be reached, has such a table already, or a newer version has changed one.
+    /// The database cannot be reached, has such a table already, or another version has changed one.
     pub async fn migrate_beside(&self) -> Result<(), sqlx::Error> {
-        self.bring_up_to_date(&[ledgers::<DB>(), besides::<DB>()])
-            .await
+        let migrators = [ledgers::<DB>(), besides::<DB>()];
+        bring_up_to_date(&self.writers, &migrators).await
     }
 
     /// The same, with the shop's tables.
@@ -145,23 +148,8 @@ impl<DB: Dialect> Database<DB> {
     /// The database cannot be reached, or another version has changed the tables.
     #[cfg(feature = "shop")]
     pub async fn migrate_shop(&self) -> Result<(), sqlx::Error> {
-        let shops = migrator(DB::migrations().shop, "shop_migrations");
-        self.bring_up_to_date(&[ledgers::<DB>(), besides::<DB>(), shops])
-            .await
-    }
-
-    /// All accounts are compared before anything is done for one: tables of another build stay as they are.
-    async fn bring_up_to_date(&self, migrators: &[Migrator]) -> Result<(), sqlx::Error> {
-        let mut connection = self.writers.acquire().await?;
-        connection.lock().await?;
-        let compared = compare(&mut *connection, migrators).await;
-        connection.unlock().await?;
-        drop(connection);
-        compared?;
-        for migrator in migrators {
-            migrator.run(&self.writers).await?;
-        }
-        Ok(())
+        let migrators = [ledgers::<DB>(), besides::<DB>(), shops::<DB>()];
+        bring_up_to_date(&self.writers, &migrators).await
     }
 
     /// Waits for open transactions, then closes all connections.
@@ -203,34 +191,6 @@ impl<DB: Dialect> Database<DB> {
     pub async fn read(&self) -> Result<PoolConnection<DB>, sqlx::Error> {
         self.readers.acquire().await
     }
-}
-
-fn ledgers<DB: Dialect>() -> Migrator {
-    migrator(DB::migrations().ledger, "idempotency_ledger_migrations")
-}
-
-fn besides<DB: Dialect>() -> Migrator {
-    migrator(DB::migrations().beside, "idempotency_beside_migrations")
-}
-
-/// Whether what the accounts say was done is what this build would have done.
-async fn compare(
-    connection: &mut impl Migrate,
-    migrators: &[Migrator],
-) -> Result<(), MigrateError> {
-    for migrator in migrators {
-        let account = &*migrator.table_name;
-        connection.ensure_migrations_table(account).await?;
-        for applied in connection.list_applied_migrations(account).await? {
-            let version = applied.version;
-            let known = migrator.iter().find(|known| known.version == version);
-            let known = known.ok_or(MigrateError::VersionMissing(version))?;
-            if known.checksum != applied.checksum {
-                return Err(MigrateError::VersionMismatch(version));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Whether a lock or a connection could not be had in time.

@@ -267,7 +267,7 @@ pub struct Migrations {
 }
 
 /// Numbers the files from 1, and keeps account of them in a table of their own: the service's other
-/// migrations have their own numbers.
+/// migrations have their own numbers. Whoever runs it has the lock, which is one for all accounts.
 pub(super) fn migrator(files: &[(&'static str, &'static str)], table: &'static str) -> Migrator {
     use sqlx::migrate::{Migration, MigrationType};
 
@@ -283,6 +283,7 @@ pub(super) fn migrator(files: &[(&'static str, &'static str)], table: &'static s
     });
     let mut migrator = Migrator::with_migrations(numbered.collect());
     migrator.dangerous_set_table_name(table);
+    migrator.set_locking(false);
     migrator
 }
 

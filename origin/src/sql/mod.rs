@@ -5,6 +5,7 @@
 //! database: [`Dialect`] is the seam. Statements are written once, with `?` for their values, and
 //! run by [`Statements`]; where the databases differ, [`Sql`] has the words of each.
 
+mod accounts;
 mod database;
 #[cfg(feature = "shop")]
 pub(crate) mod dead;

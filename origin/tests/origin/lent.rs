@@ -1,12 +1,14 @@
 //! Connections that a service lends: they go back as they came.
 
 use std::future::pending;
+use std::time::Duration;
 
 use oncegate_core::key::KeyKind;
 use oncegate_origin::ledger::{Effect, Failure, Ledger};
 use oncegate_origin::sql::{Database, Dialect, Sql, Statements};
 use sqlx::pool::PoolOptions;
 use sqlx::{Pool, SqlitePool};
+use tokio::time::timeout;
 
 use crate::books::{Books, Kind};
 use crate::fixture::{answer, call, executed, on_database, take};
@@ -42,6 +44,22 @@ async fn the_ledger_makes_no_table_but_its_own() {
     Database::from(pool).migrate().await.unwrap();
     let others = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'idempotency_ledger%'";
     assert_eq!(books.number(others).await, 1);
+}
+
+/// Whoever comes after a migration that failed does not wait for what its connection holds.
+#[tokio::test]
+async fn a_migration_that_fails_keeps_nobody_from_the_next() {
+    on_database!(|fixture| {
+        let url = fixture.books.url();
+        let lent = Pool::<DB>::connect(&url).await.unwrap();
+        let own = "CREATE TABLE outbox (mine INT)";
+        lent.acquire().await.unwrap().run(own, &[]).await.unwrap();
+        let failed = Database::from(lent.clone()).migrate_beside().await;
+        failed.expect_err("there is such a table");
+        let next = timeout(Duration::from_secs(20), Database::<DB>::open(&url));
+        next.await.expect("nobody is waited for").unwrap();
+        lent.close().await;
+    });
 }
 
 #[tokio::test]

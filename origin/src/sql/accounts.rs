@@ -1,0 +1,81 @@
+//! The accounts of what was done to the tables: one for the ledger's, one for what stands beside it, one for the shop's.
+//!
+//! **Invariant: all accounts are compared before anything is done for one, and nobody does anything in between.** Tables of another
+//! build stay as they are, to the last one.
+
+use sqlx::Pool;
+use sqlx::migrate::{Migrate, MigrateError, Migrator};
+
+use super::dialect::migrator;
+use super::{Dialect, Sql, Statements};
+
+/// Whether there is a table of this name.
+const IS_THERE: Sql = Sql {
+    mysql: "SELECT 1 FROM information_schema.tables WHERE table_schema = database() AND table_name = ?",
+    postgres: "SELECT 1 WHERE to_regclass(?) IS NOT NULL",
+    sqlite: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
+};
+
+pub(super) fn ledgers<DB: Dialect>() -> Migrator {
+    migrator(DB::migrations().ledger, "idempotency_ledger_migrations")
+}
+
+pub(super) fn besides<DB: Dialect>() -> Migrator {
+    migrator(DB::migrations().beside, "idempotency_beside_migrations")
+}
+
+#[cfg(feature = "shop")]
+pub(super) fn shops<DB: Dialect>() -> Migrator {
+    migrator(DB::migrations().shop, "shop_migrations")
+}
+
+/// Does what is not yet done. Whoever else wants to, waits.
+pub(super) async fn bring_up_to_date<DB: Dialect>(
+    pool: &Pool<DB>,
+    migrators: &[Migrator],
+) -> Result<(), sqlx::Error> {
+    let mut connection = pool.acquire().await?;
+    connection.lock().await?;
+    let done = compare_and_run::<DB>(&mut connection, migrators).await;
+    // However it ended: the connection goes back to its pool, and would keep the lock.
+    let unlocked = connection.unlock().await;
+    Ok(done.and(unlocked)?)
+}
+
+async fn compare_and_run<DB: Dialect>(
+    connection: &mut DB::Connection,
+    migrators: &[Migrator],
+) -> Result<(), MigrateError> {
+    for migrator in migrators {
+        compare::<DB>(connection, migrator).await?;
+    }
+    for migrator in migrators {
+        // `run` takes a connection of any lifetime, which a future that is sent cannot show.
+        migrator.run_direct(None, connection, false).await?;
+    }
+    Ok(())
+}
+
+/// Whether what the account says was done, if there is one, is what this build would have done.
+async fn compare<DB: Dialect>(
+    connection: &mut DB::Connection,
+    migrator: &Migrator,
+) -> Result<(), MigrateError> {
+    let account = &*migrator.table_name;
+    if connection
+        .first(IS_THERE, &[account.into()])
+        .await?
+        .is_none()
+    {
+        return Ok(());
+    }
+    for applied in connection.list_applied_migrations(account).await? {
+        let version = applied.version;
+        let known = migrator.iter().find(|known| known.version == version);
+        let known = known.ok_or(MigrateError::VersionMissing(version))?;
+        if known.checksum != applied.checksum {
+            return Err(MigrateError::VersionMismatch(version));
+        }
+    }
+    Ok(())
+}
