@@ -21,7 +21,7 @@ use crate::outbox;
 use crate::server::{scheme, without_password};
 use crate::shop::effects::Here;
 use crate::shop::payout;
-use crate::sql::{Database, Dialect};
+use crate::sql::{Database, Dialect, OtherBuild};
 
 /// Whatever went wrong, in a sentence.
 pub type Trouble = Box<dyn Error + Send + Sync>;
@@ -179,17 +179,23 @@ pub(crate) async fn open_tables<DB: Dialect>(url: &str) -> Result<Database<DB>, 
     })
 }
 
-/// What to do about tables of another build.
+/// What to do about tables of another build. A version that this one does not have is a later one's or an earlier one's: who knows.
 fn advise(cause: &MigrateError) -> Trouble {
-    match cause {
-        MigrateError::VersionMismatch(_) => format!(
-            "an earlier build made its tables, and they cannot be brought up to date ({cause}). \
+    let MigrateError::Source(source) = cause else {
+        return cause.to_string().into();
+    };
+    let Some(other) = source.downcast_ref::<OtherBuild>() else {
+        return cause.to_string().into();
+    };
+    match other.cause {
+        MigrateError::VersionMissing(_) => format!(
+            "another build made its tables ({other}): use the newer build that did, or, if it was an earlier one, start with an \
+             empty database (`cargo xtask up --fresh`)"
+        ),
+        _ => format!(
+            "an earlier build made its tables, and they cannot be brought up to date ({other}). \
              Start with an empty database; `cargo xtask up --fresh` makes one"
-        )
-        .into(),
-        MigrateError::VersionMissing(_) => {
-            format!("a newer build changed its tables ({cause}). Use that build").into()
-        }
-        _ => cause.to_string().into(),
+        ),
     }
+    .into()
 }

@@ -3,6 +3,9 @@
 //! **Invariant: all accounts are compared before anything is done for one, and nobody does anything in between.** Tables of another
 //! build stay as they are, to the last one.
 
+use std::error::Error;
+use std::fmt;
+
 use sqlx::Pool;
 use sqlx::migrate::{Migrate, MigrateError, Migrator};
 
@@ -15,6 +18,23 @@ const IS_THERE: Sql = Sql {
     postgres: "SELECT 1 WHERE to_regclass(?) IS NOT NULL",
     sqlite: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
 };
+
+/// Another build than this one made the tables.
+#[derive(Debug)]
+pub(crate) struct OtherBuild {
+    /// The table that says so.
+    account: String,
+    /// What is not as this build would have it.
+    pub(crate) cause: MigrateError,
+}
+
+impl fmt::Display for OtherBuild {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.account, self.cause)
+    }
+}
+
+impl Error for OtherBuild {}
 
 pub(super) fn ledgers<DB: Dialect>() -> Migrator {
     migrator(DB::migrations().ledger, "idempotency_ledger_migrations")
@@ -72,10 +92,15 @@ async fn compare<DB: Dialect>(
     for applied in connection.list_applied_migrations(account).await? {
         let version = applied.version;
         let known = migrator.iter().find(|known| known.version == version);
-        let known = known.ok_or(MigrateError::VersionMissing(version))?;
-        if known.checksum != applied.checksum {
-            return Err(MigrateError::VersionMismatch(version));
-        }
+        let cause = match known {
+            None => MigrateError::VersionMissing(version),
+            Some(known) if known.checksum != applied.checksum => {
+                MigrateError::VersionMismatch(version)
+            }
+            Some(_) => continue,
+        };
+        let account = account.to_owned();
+        return Err(MigrateError::Source(OtherBuild { account, cause }.into()));
     }
     Ok(())
 }

@@ -208,6 +208,18 @@ impl Books {
         self.number("SELECT count(*) FROM orders").await
     }
 
+    /// How many tables there are.
+    pub(crate) async fn tables(&self) -> i64 {
+        self.number(match self.kind {
+            Kind::MySql => {
+                "SELECT count(*) FROM information_schema.tables WHERE table_schema = database()"
+            }
+            Kind::Postgres => "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'",
+            Kind::Sqlite => "SELECT count(*) FROM sqlite_master WHERE type = 'table'",
+        })
+        .await
+    }
+
     /// Every row of the ledger.
     pub(crate) async fn rows(&self) -> i64 {
         self.number("SELECT count(*) FROM idempotency_ledger").await

@@ -194,22 +194,37 @@ async fn connections_that_cannot_be_accepted_are_logged() {
     assert_eq!(more, Err(mpsc::RecvTimeoutError::Timeout));
 }
 
-/// A state folder of another build.
+/// The tables of another build hear what to do, and which account says so; and they stay as they are, even those accounts that
+/// they do not have.
 #[tokio::test]
-async fn tables_of_another_build_are_told_with_what_to_do() {
-    for (harm, message) in [
+async fn tables_of_another_build_are_told_with_what_to_do_and_left_as_they_are() {
+    let earlier = "an earlier build made its tables, and they cannot be brought up to date";
+    let other = "another build made its tables";
+    for (harm, told, account) in [
         (
-            "UPDATE shop_migrations SET checksum = x'00' WHERE version = 1",
-            "an earlier build made its tables, and they cannot be brought up to date",
+            "UPDATE shop_migrations SET checksum =
+                 (SELECT checksum FROM idempotency_ledger_migrations WHERE version = 1)
+             WHERE version = 1",
+            earlier,
+            "shop_migrations",
         ),
         (
-            "INSERT INTO shop_migrations
+            "INSERT INTO shop_migrations (version, description, success, checksum, execution_time)
+                 SELECT 99, 'later', success, checksum, 1 FROM shop_migrations WHERE version = 1",
+            other,
+            "shop_migrations",
+        ),
+        // The library's tables were in the ledger's account once.
+        (
+            "INSERT INTO idempotency_ledger_migrations
                  (version, description, success, checksum, execution_time)
-             VALUES (99, 'later', 1, x'00', 1)",
-            "a newer build changed its tables",
+                 SELECT version + 1, 'outbox', success, checksum, 1 FROM idempotency_beside_migrations
+                 WHERE version < 3",
+            other,
+            "idempotency_ledger_migrations",
         ),
     ] {
-        let books = Books::in_a_file();
+        let books = Books::new().await;
         let run = |command| {
             let mut program = Command::new(PROGRAM);
             program.args([command, "--database", &books.url()]);
@@ -217,42 +232,18 @@ async fn tables_of_another_build_are_told_with_what_to_do() {
         };
         assert!(run("migrate").status.success());
         books.run(harm).await;
-        let output = run("check");
+        for lost in ["DROP TABLE idempotency_beside_migrations", "DROP TABLE fences"] {
+            books.run(lost).await;
+        }
+        let before = books.tables().await;
+        let output = run("migrate");
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            !output.status.success() && stderr.contains(message),
-            "{stderr}"
-        );
+        assert!(!output.status.success(), "{harm}");
+        for part in [told, account, "`cargo xtask up --fresh`"] {
+            assert!(stderr.contains(part), "{part}: {stderr}");
+        }
+        assert_eq!(books.tables().await, before, "{harm}");
     }
-}
-
-/// What the shop had for tables of its own is the library's: nothing is made anew beside it, and nothing half.
-#[tokio::test]
-async fn tables_of_before_the_library_had_its_own_are_told_and_left_as_they_are() {
-    let books = Books::in_a_file();
-    let run = |command| {
-        let mut program = Command::new(PROGRAM);
-        program.args([command, "--database", &books.url()]);
-        program.output().unwrap()
-    };
-    assert!(run("migrate").status.success());
-    for earlier in [
-        "DELETE FROM idempotency_ledger_migrations WHERE version > 1",
-        "DROP TABLE IF EXISTS idempotency_beside_migrations",
-        "DROP TABLE fences",
-        "UPDATE shop_migrations SET checksum = x'00' WHERE version = 2",
-    ] {
-        books.run(earlier).await;
-    }
-    let output = run("migrate");
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    let advice = "an earlier build made its tables, and they cannot be brought up to date";
-    assert!(
-        !output.status.success() && stderr.contains(advice),
-        "{stderr}"
-    );
-    let made = "SELECT count(*) FROM sqlite_master WHERE name = 'fences'";
-    assert_eq!(books.number(made).await, 0);
 }
 
 #[test]
