@@ -8,11 +8,8 @@ use sqlx::Pool;
 use sqlx::pool::PoolConnection;
 use tokio::time::{Instant, timeout};
 
-#[cfg(feature = "shop")]
-use super::accounts::shops;
-use super::accounts::{besides, bring_up_to_date, ledgers};
 use super::dialect::Meaning;
-use super::{Dialect, Transaction};
+use super::{Dialect, Transaction, accounts};
 
 /// How long a call waits for the database: for the connection and for the locks, before its effect
 /// and after a refusal, all together (L5).
@@ -125,8 +122,8 @@ impl<DB: Dialect> Database<DB> {
     ///
     /// The database cannot be reached, or another version has changed the table.
     pub async fn migrate(&self) -> Result<(), sqlx::Error> {
-        let migrators = [ledgers::<DB>()];
-        bring_up_to_date(&self.writers, &migrators).await
+        let migrators = [accounts::ledgers::<DB>()];
+        accounts::bring_up_to_date(&self.writers, &migrators).await
     }
 
     /// The same, with the tables of what stands beside the ledger: `fences` for [`lock::admit`](crate::lock::admit), `outbox`,
@@ -137,8 +134,8 @@ impl<DB: Dialect> Database<DB> {
     ///
     /// The database cannot be reached, has such a table already, or another version has changed one.
     pub async fn migrate_beside(&self) -> Result<(), sqlx::Error> {
-        let migrators = [ledgers::<DB>(), besides::<DB>()];
-        bring_up_to_date(&self.writers, &migrators).await
+        let migrators = [accounts::ledgers::<DB>(), accounts::besides::<DB>()];
+        accounts::bring_up_to_date(&self.writers, &migrators).await
     }
 
     /// The same, with the shop's tables.
@@ -148,8 +145,12 @@ impl<DB: Dialect> Database<DB> {
     /// The database cannot be reached, or another version has changed the tables.
     #[cfg(feature = "shop")]
     pub async fn migrate_shop(&self) -> Result<(), sqlx::Error> {
-        let migrators = [ledgers::<DB>(), besides::<DB>(), shops::<DB>()];
-        bring_up_to_date(&self.writers, &migrators).await
+        let migrators = [
+            accounts::ledgers::<DB>(),
+            accounts::besides::<DB>(),
+            accounts::shops::<DB>(),
+        ];
+        accounts::bring_up_to_date(&self.writers, &migrators).await
     }
 
     /// Waits for open transactions, then closes all connections.
