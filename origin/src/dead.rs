@@ -65,8 +65,8 @@ pub async fn keep<DB: Dialect>(
     })?;
     if is_new {
         metrics::count(Event::DeadLetter);
-        let name = letter.message.as_deref().unwrap_or(&letter.place);
-        log::alarm("dead_letter", &format!("{name}: {}", letter.reason));
+        let what = format!("{}: {}", letter.name(), letter.reason);
+        log::alarm("dead_letter", &what);
     }
     Ok(())
 }
@@ -150,6 +150,11 @@ pub async fn discard<DB: Dialect>(database: &Database<DB>, place: &str) -> Resul
 }
 
 impl DeadLetter {
+    /// What a person is told that it is: its id, or its place if it has none.
+    pub(crate) fn name(&self) -> &str {
+        self.message.as_deref().unwrap_or(&self.place)
+    }
+
     /// What the letter asks for.
     pub(crate) fn task(&self) -> Result<Task, String> {
         let id = self

@@ -39,7 +39,12 @@ pub(super) async fn work(
     work: impl Future<Output = AckKind>,
 ) -> Result<Option<AckKind>, Error> {
     let Ok(turn) = timeout(patience, turn(claims, letter)).await else {
-        log::error("claims", &"it was nobody's turn for too long: handed on");
+        let (name, seconds) = (letter.name(), patience.as_secs_f64());
+        let what = format!(
+            "{name}: for {seconds} s somebody else had the claim or the gate did not answer: handed on. See whether the gate can be \
+             reached from here, and what the other consumers say"
+        );
+        log::error("claims", &what);
         return Ok(Some(AckKind::Nak(Some(LOOK))));
     };
     let claim = match turn? {

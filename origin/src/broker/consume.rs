@@ -165,7 +165,11 @@ async fn end_in_time<DB: Dialect>(
 ) -> AckKind {
     let work = end(database, letter, limits, failures);
     timeout(limits.patience, work).await.unwrap_or_else(|_| {
-        let what = "the work did not end in time: its message is handed on";
+        let (name, seconds) = (letter.name(), limits.patience.as_secs_f64());
+        let what = format!(
+            "{name}: its work did not end in {seconds} s and was undone: handed on. See what the database waits for, and whether it \
+             can be reached from here"
+        );
         log::error("consumer", &what);
         AckKind::Nak(Some(FIRST_PAUSE))
     })
@@ -183,7 +187,7 @@ async fn end<DB: Dialect>(
         Ended::Done => return AckKind::Ack,
         Ended::GivenUp(reason) => reason,
         Ended::Failed(failure) => {
-            log::error("consumer", &failure);
+            log::error("consumer", &format!("{}: {failure}", letter.name()));
             *failures += 1;
             if *failures < limits.failures {
                 return again;
@@ -194,7 +198,7 @@ async fn end<DB: Dialect>(
     match dead::keep(database, &letter.clone().because(reason)).await {
         Ok(()) => AckKind::Term,
         Err(failure) => {
-            log::error("dead_letter", &failure);
+            log::error("dead_letter", &format!("{}: {failure}", letter.name()));
             again
         }
     }
