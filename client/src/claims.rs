@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
-use tokio::time::{interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::call::Call;
 use crate::client::Client;
@@ -183,13 +183,15 @@ impl Claims {
     pub async fn keep(&self, claim: &Claim) {
         let third = (self.lease / 3).max(Duration::from_millis(1));
         let mut beats = interval(third);
+        // After a standstill one will do.
+        beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // The claim was just granted.
         beats.tick().await;
         loop {
             beats.tick().await;
-            match timeout(third, self.heartbeat(claim)).await {
-                Ok(Ok(Heard::Held) | Err(_)) | Err(_) => {}
-                Ok(Ok(Heard::Done | Heard::Lost | Heard::Released)) => return,
+            let heard = timeout(third, self.heartbeat(claim)).await;
+            if let Ok(Ok(Heard::Done | Heard::Lost | Heard::Released)) = heard {
+                return;
             }
         }
     }
