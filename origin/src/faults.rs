@@ -16,6 +16,7 @@ use axum::routing::{MethodRouter, delete, get};
 use axum::{Json, Router};
 use oncegate_core::outcome::Outcome;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio::time::sleep;
 
 use crate::gate::{Reply, Signed};
@@ -94,7 +95,7 @@ pub(crate) fn routes<DB: Dialect>(of_orders: Queue, of_messages: Queue) -> Route
 /// Those that would do nothing here are refused.
 fn switches<DB: Dialect>(queue: Queue, fits: fn(Fault) -> bool) -> MethodRouter<Context<DB>> {
     let set = async move |State(queue): State<Queue>, body: Bytes| {
-        let faults = read(&body, fits).map_err(|why| not_faults(&why))?;
+        let faults = read(&body, fits).map_err(not_faults)?;
         queue.replace(faults);
         Ok::<_, Reply>(StatusCode::NO_CONTENT)
     };
@@ -186,19 +187,22 @@ fn unavailable() -> Reply {
 }
 
 fn read(body: &[u8], fits: fn(Fault) -> bool) -> Result<Vec<Fault>, String> {
-    let faults: Vec<Fault> = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let faults: Vec<Fault> = serde_json::from_slice(body)
+        .map_err(|error| format!("The body is not a list of faults: {error}."))?;
     match faults.iter().find(|fault| !fits(**fault)) {
-        Some(fault) => Err(format!("{fault:?} is for orders only")),
+        Some(fault) => Err(format!(
+            "{} does nothing to a message: set it at /faults.",
+            json!(fault)
+        )),
         None => Ok(faults),
     }
 }
 
-fn not_faults(why: &str) -> Reply {
-    let detail = format!("The body is not a list of faults: {why}.");
+fn not_faults(detail: String) -> Reply {
     Reply::from(Problem::new(
         400,
         "faults_invalid",
-        "This is not a list of faults",
+        "Such faults cannot be set",
         detail,
     ))
 }

@@ -242,17 +242,14 @@ async fn write_within<DB: Dialect>(
         return Ok(Did::Refused);
     }
     let operation = id(&correction.id)?;
-    let (what, why) = (
-        &correction.id,
-        match move_stock::<DB>(connection, operation, ARTICLE, correction.quantity).await? {
-            Changed::Now => return Ok(Did::Corrected),
-            Changed::Before => "was made by an earlier run of this name",
-            Changed::TooLittle => "takes more than there is in the book",
-        },
-    );
-    Err(Failure::NotExecuted(
-        format!("the correction {what} {why}").into(),
-    ))
+    let moved = move_stock::<DB>(connection, operation, ARTICLE, correction.quantity).await?;
+    let why = match moved {
+        Changed::Now => return Ok(Did::Corrected),
+        Changed::Before => "was made by an earlier run of this name",
+        Changed::TooLittle => "takes more than there is in the book",
+    };
+    let why = format!("the correction {} {why}", correction.id);
+    Err(Failure::NotExecuted(why.into()))
 }
 
 impl Pause {

@@ -37,12 +37,15 @@ async fn without_the_flag_there_are_no_switches() {
 async fn messages_have_switches_of_their_own() {
     let shop = Shop::with_faults("[]").await;
     // What is in the doing of an order is nothing to a message.
-    for nothing in [r#"["fail"]"#, r#"["refuse"]"#, r#"[{"delay_within": 1}]"#] {
-        let refused = shop.plain("PUT", "/faults/messages", nothing).await;
+    for nothing in [r#""fail""#, r#""refuse""#, r#"{"delay_within":1}"#] {
+        let set = format!("[{nothing}]");
+        let refused = shop.plain("PUT", "/faults/messages", &set).await;
         assert_eq!(
             (refused.status, refused.code()),
             (400, "faults_invalid".into())
         );
+        let why = format!("{nothing} does nothing to a message: set it at /faults.");
+        assert_eq!(refused.json()["detail"], why);
     }
     let set = shop.plain("PUT", "/faults/messages", r#"["unavailable"]"#);
     assert_eq!(set.await.status, 204);
