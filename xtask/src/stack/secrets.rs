@@ -89,7 +89,7 @@ impl Secrets {
     pub(super) fn of_the_shop(&self) -> impl Iterator<Item = (&'static str, String)> {
         let signing = self.line("SIGNING_SECRETS");
         let signing = signing.map(|all| ("ONCEGATE_SIGNING_SECRETS", all.to_owned()));
-        let of_the_family = &OF_THE_SHOP[..if self.family { OF_THE_SHOP.len() } else { 0 }];
+        let of_the_family: &[_] = if self.family { &OF_THE_SHOP } else { &[] };
         let presented = of_the_family.iter().filter_map(|(variable, setting)| {
             Some((*variable, first(self.line(setting)?)?.to_owned()))
         });
