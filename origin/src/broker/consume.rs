@@ -3,7 +3,9 @@
 //! **Invariant: every message ends in one of two ways: its work is committed, or it is a [dead letter](crate::dead),
 //! of which a person hears.** One that cannot be read is given up at once, since reading it again changes nothing;
 //! one whose work fails, after so many deliveries, so that it holds up the others no longer than that; one that
-//! waited longer than consumers remember, since nobody knows any more whether it was worked off.
+//! waited longer than consumers remember, since nobody knows any more whether it was worked off. Work that does not
+//! end is no failure: it may be this consumer's fault. Its message is handed on, later each time, and if it is the
+//! message's own fault, then it holds up the others until it has waited too long; a person reads so each time.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -25,7 +27,7 @@ use crate::shop::effects;
 use crate::sql::{Database, Dialect};
 
 const CONSUMER: &str = "effects";
-/// How long work that failed waits before it is tried again, at first and at most.
+/// How long work that failed or did not end waits before it is tried again, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Clocks differ, and a purge may come early.
@@ -67,21 +69,30 @@ enum Ended {
     GivenUp(String),
 }
 
-/// How often the work of a message has failed here. Deliveries do not say it: one that was handed on has failed nowhere. One
-/// message is on its way at a time, so there is one to count for.
+/// What became of the work of a message here. Deliveries do not say it: one that was handed on has failed nowhere. One message
+/// is on its way at a time, so there is one to count for.
 #[derive(Default)]
-struct Failures {
+struct Tries {
     place: String,
-    count: i64,
+    failed: i64,
+    handed_on: i64,
 }
 
-impl Failures {
-    fn of(&mut self, letter: &DeadLetter) -> &mut i64 {
+impl Tries {
+    fn of(&mut self, letter: &DeadLetter) -> &mut Self {
         if self.place != letter.place {
-            self.place.clone_from(&letter.place);
-            self.count = 0;
+            *self = Self {
+                place: letter.place.clone(),
+                ..Self::default()
+            };
         }
-        &mut self.count
+        self
+    }
+
+    /// What the broker is to do with work that did not end: give it to somebody, after a pause.
+    fn hand_on(&mut self) -> AckKind {
+        self.handed_on += 1;
+        AckKind::Nak(Some(pause(self.handed_on)))
     }
 }
 
@@ -99,7 +110,7 @@ impl Broker {
         claims: Option<&Claims>,
     ) -> Result<(), Trouble> {
         let consumer = self.consumer(limits.silence).await?;
-        let mut failures = Failures::default();
+        let mut tries = Tries::default();
         let mut messages = consumer.messages().await?;
         while let Some(delivered) = messages.next().await {
             let delivered = match delivered {
@@ -110,7 +121,7 @@ impl Broker {
                 }
             };
             let letter = letter(&delivered);
-            let work = end_in_time(database, &letter, limits, failures.of(&letter));
+            let work = end_in_time(database, &letter, limits, tries.of(&letter));
             let work = async {
                 match claims {
                     Some(claims) => claimed::work(claims, &letter, limits.patience, work).await,
@@ -161,17 +172,17 @@ async fn end_in_time<DB: Dialect>(
     database: &Database<DB>,
     letter: &DeadLetter,
     limits: Limits,
-    failures: &mut i64,
+    tries: &mut Tries,
 ) -> AckKind {
-    let work = end(database, letter, limits, failures);
-    timeout(limits.patience, work).await.unwrap_or_else(|_| {
+    let ended = timeout(limits.patience, end(database, letter, limits, tries)).await;
+    ended.unwrap_or_else(|_| {
         let (name, seconds) = (letter.name(), limits.patience.as_secs_f64());
         let what = format!(
             "{name}: its work did not end in {seconds} s and was undone: handed on. See what the database waits for, and whether it \
              can be reached from here"
         );
         log::error("consumer", &what);
-        AckKind::Nak(Some(FIRST_PAUSE))
+        tries.hand_on()
     })
 }
 
@@ -180,19 +191,19 @@ async fn end<DB: Dialect>(
     database: &Database<DB>,
     letter: &DeadLetter,
     limits: Limits,
-    failures: &mut i64,
+    tries: &mut Tries,
 ) -> AckKind {
-    let again = AckKind::Nak(Some(pause(*failures + 1)));
+    let again = AckKind::Nak(Some(pause(tries.failed + 1)));
     let reason = match work(database, letter, limits).await {
         Ended::Done => return AckKind::Ack,
         Ended::GivenUp(reason) => reason,
         Ended::Failed(failure) => {
             log::error("consumer", &format!("{}: {failure}", letter.name()));
-            *failures += 1;
-            if *failures < limits.failures {
+            tries.failed += 1;
+            if tries.failed < limits.failures {
                 return again;
             }
-            format!("it failed {failures} times: {failure}")
+            format!("it failed {} times: {failure}", tries.failed)
         }
     };
     match dead::keep(database, &letter.clone().because(reason)).await {
@@ -256,8 +267,39 @@ fn letter(delivered: &jetstream::Message) -> DeadLetter {
     }
 }
 
-/// Doubles with every failure.
-pub(super) fn pause(failures: i64) -> Duration {
-    let doublings = u32::try_from(failures.clamp(1, 10) - 1).unwrap_or_default();
+/// Doubles with every time that it was for nothing.
+pub(super) fn pause(times: i64) -> Duration {
+    let doublings = u32::try_from(times.clamp(1, 10) - 1).unwrap_or_default();
     (FIRST_PAUSE * 2_u32.pow(doublings)).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letter(place: &str) -> DeadLetter {
+        DeadLetter {
+            place: place.to_owned(),
+            message: None,
+            aggregate: String::new(),
+            topic: String::new(),
+            payload: Vec::new(),
+            deliveries: 1,
+            reason: String::new(),
+            published_ms: 0,
+        }
+    }
+
+    /// With one message on its way, it would be the only one that is looked at.
+    #[test]
+    fn a_message_that_is_handed_on_waits_longer_each_time_and_the_next_one_does_not() {
+        let mut tries = Tries::default();
+        let mut wait = |place| match tries.of(&letter(place)).hand_on() {
+            AckKind::Nak(Some(pause)) => pause,
+            _ => panic!("it is not handed on"),
+        };
+        let waits = ["a", "a", "a", "b"].map(&mut wait);
+        assert_eq!(waits, [1, 2, 4, 1].map(|times| FIRST_PAUSE * times));
+        assert_eq!(["b"; 20].map(&mut wait)[19], LONGEST_PAUSE);
+    }
 }
