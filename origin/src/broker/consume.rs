@@ -143,6 +143,8 @@ impl Broker {
         Err("the broker ended the delivery".into())
     }
 
+    /// One that an earlier build or other limits have left is set anew, and keeps its place in the stream: it would hand a message
+    /// on sooner than the next word of who has it.
     async fn consumer(&self, silence: Duration) -> Result<PullConsumer, Trouble> {
         let settings = pull::Config {
             durable_name: Some(CONSUMER.into()),
@@ -153,7 +155,8 @@ impl Broker {
             ..pull::Config::default()
         };
         let stream = self.0.get_stream(STREAM).await?;
-        Ok(stream.get_or_create_consumer(CONSUMER, settings).await?)
+        let made = stream.create_consumer(settings).await;
+        Ok(made.map_err(|error| format!("cannot use the broker's consumer {CONSUMER}: {error}"))?)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_nats::jetstream::consumer::pull;
+use futures_util::StreamExt as _;
 use oncegate_client::{Claims, Client};
 use oncegate_origin::broker::{Broker, Limits};
 use oncegate_origin::commands::Trouble;
@@ -155,6 +157,35 @@ async fn work_that_does_not_end_is_handed_on_and_is_no_failure() {
     let other = world.consume_with(Limits::default(), None).await;
     world.until_done(2).await;
     other.abort();
+}
+
+/// The broker would keep the silence of whoever came first, and deliver anew what is being worked on.
+#[tokio::test]
+async fn a_consumer_that_an_earlier_build_left_is_set_anew_and_keeps_its_place() {
+    let (world, _programs) = World::with_relayed(4).await;
+    let stream = world.jetstream().await.get_stream("oncegate-shop").await;
+    let stream = stream.unwrap();
+    let settings = pull::Config {
+        durable_name: Some("effects".into()),
+        ack_wait: Duration::from_millis(200),
+        max_ack_pending: 7,
+        ..pull::Config::default()
+    };
+    let earlier = stream.create_consumer(settings).await.unwrap();
+    let mut messages = earlier.fetch().max_messages(1).messages().await.unwrap();
+    let first = messages.next().await.unwrap().unwrap();
+    first.double_ack().await.unwrap();
+    let limits = Limits {
+        silence: Duration::from_secs(7),
+        ..Limits::default()
+    };
+    let consumer = world.consume_with(limits, None).await;
+    world.until_done(3).await;
+    world.until_acknowledged(4).await;
+    let set = stream.consumer_info("effects").await.unwrap().config;
+    assert_eq!((set.ack_wait, set.max_ack_pending), (limits.silence, 1));
+    assert_eq!(world.delivered().await, (4, 0));
+    consumer.abort();
 }
 
 #[tokio::test]
