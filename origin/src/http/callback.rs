@@ -11,7 +11,7 @@ use axum::extract::rejection::FormRejection;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 
-use super::{Context, not_found};
+use super::{Context, body_problem, not_found};
 use crate::gate::{Reply, Signed};
 use crate::ledger::{Answer, Effect, Failure};
 use crate::log;
@@ -64,7 +64,7 @@ async fn through_the_gate<DB: Dialect>(
     form: Result<Form<Callback>, FormRejection>,
 ) -> Result<Reply, Reply> {
     let call = signed.attempt()?;
-    let Form(callback) = form.map_err(|_| Reply::did_nothing(unreadable()))?;
+    let Form(callback) = form.map_err(|rejection| Reply::did_nothing(unreadable(&rejection)))?;
     let ledger = context.gate.ledger().clone();
     let work = context.gate.tasks().spawn(async move {
         // A transaction that did not commit has told nobody: what the last one heard counts.
@@ -102,7 +102,11 @@ fn effect(heard: &Heard) -> Result<Effect, Failure> {
     }
 }
 
-fn unreadable() -> Problem {
+/// One that did not come whole is no callback yet: the same may come again, whole.
+fn unreadable(rejection: &FormRejection) -> Problem {
+    if let FormRejection::BytesRejection(cut) = rejection {
+        return body_problem(cut);
+    }
     let detail = "The body is no callback: a form with pay_no, order_no, amount_cents and sign.";
     Problem::new(400, "callback_invalid", "This is no callback", detail)
 }

@@ -54,17 +54,21 @@ async fn l8_an_upload_that_is_cut_executes_nothing_and_says_so() {
 async fn l8_a_form_that_is_cut_or_too_large_executes_nothing_and_says_so() {
     let shop = Shop::with_faults("[]").await;
     let whole = "sku=mug&email=a%40b.c";
-    let form = |body: String| Call::at("/lab/orders", "k", &body);
+    let form = |path, body: &str| Call::at(path, "k", body);
     let as_form = |request: Vec<u8>| {
         let text = String::from_utf8(request).unwrap();
         let kind = "content-type: application/x-www-form-urlencoded";
         text.replacen("\r\n", &format!("\r\n{kind}\r\n"), 1)
             .into_bytes()
     };
-    let too_large = form(format!("{whole}&note={}", "x".repeat(64 * 1024)));
+    let too_large = format!("{whole}&note={}", "x".repeat(64 * 1024));
+    let too_large = |path| form(path, &too_large).request();
+    let (orders, callbacks) = ("/lab/orders", "/callbacks/payment");
     for (request, status, code) in [
-        (cut(&form(whole.into())), 400, "body_incomplete"),
-        (too_large.request(), 413, "request_too_large"),
+        (cut(&form(orders, whole)), 400, "body_incomplete"),
+        (cut(&form(callbacks, whole)), 400, "body_incomplete"),
+        (too_large(orders), 413, "request_too_large"),
+        (too_large(callbacks), 413, "request_too_large"),
     ] {
         let mut stream = TcpStream::connect(shop.address).await.unwrap();
         stream.write_all(&as_form(request)).await.unwrap();
@@ -76,7 +80,7 @@ async fn l8_a_form_that_is_cut_or_too_large_executes_nothing_and_says_so() {
         assert_eq!(said, (status, Some("not_executed"), code.to_owned()));
         assert_eq!(shop.books.rows().await, 0);
     }
-    let again = as_form(form(whole.into()).request());
+    let again = as_form(form(orders, whole).request());
     let response = parse(&exchange(shop.address, &again).await);
     assert_eq!(
         (response.status, response.outcome()),
