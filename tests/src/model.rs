@@ -14,7 +14,7 @@ use oncegate_core::problem::{Code, Problem};
 pub(crate) struct KeyId(pub(crate) u32);
 
 /// How many objects share the keys.
-pub(crate) const SHARDS: usize = 2;
+pub(crate) const SHARDS: usize = 4;
 
 /// One hand-over to the origin, whatever its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -146,7 +146,7 @@ impl World {
     }
 
     fn people(&mut self, simulation: &mut Simulation, storm_ms: u64) {
-        for _ in 0..self.random.pick(&[1, 1, 2]) {
+        for _ in 0..self.customers() {
             let first = self.card();
             let mut other_cards = Vec::new();
             for _ in 0..self.random.between(0, 3) {
@@ -158,6 +158,14 @@ impl World {
                 let tab = simulation.tab(customer);
                 self.clicks(simulation, tab, first, storm_ms);
             }
+        }
+    }
+
+    /// Few, mostly: what one meets is then the other one's, and not the crowd's.
+    fn customers(&mut self) -> u64 {
+        match self.random.chance(20) {
+            true => self.random.between(10, 40),
+            false => self.random.pick(&[1, 1, 2]),
         }
     }
 
