@@ -12,7 +12,7 @@ const PATH = { path: "/tokened" };
 const QUERY = "?route=tokened";
 
 async function issue() {
-  const response = await exports.default.fetch(`${GATE}/.oncegate/v1/tokens`, { method: "POST" });
+  const response = await exports.default.fetch(`${GATE}/.oncegate/v1/tokens?route=tokened`, { method: "POST" });
   expect(response.status).toBe(200);
   return (await response.json()).token;
 }

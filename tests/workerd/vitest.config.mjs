@@ -1,6 +1,7 @@
 // The gate as built, inside workerd, with the tests in its own isolate: they reach into its objects and its storage.
 //
-// Secrets and routes are those of the stored databases (see fixtures/), so that the gate under test finds their rows.
+// Secrets and routes are those of the stored databases (see fixtures/; the newest has what the earlier ones have), so that the gate under
+// test finds their rows.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -9,7 +10,7 @@ import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const stored = JSON.parse(readFileSync(here("fixtures/v0.1/database.json"), "utf8"));
+const stored = JSON.parse(readFileSync(here("fixtures/rows-2/database.json"), "utf8"));
 /** What the tests present to the gate's admin endpoints. */
 const ADMIN = "0123456789abcdef";
 
@@ -56,7 +57,6 @@ export default defineConfig({
           ...stored.secrets,
           ADMIN_SECRETS: `anna=${ADMIN}`,
           CLAIMS_SECRETS: "worker=0123456789abcdef",
-          TOKEN_SECRETS: "s1=0123456789abcdef",
           WEBHOOK_SECRETS: JSON.stringify({ hooked: keys, queued: keys }),
           ORIGIN_URL: inject("origin"),
           ORIGINS: [{ path: "/shop/*", service: "SHOP" }],

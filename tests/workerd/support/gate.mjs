@@ -28,8 +28,8 @@ export async function send(key, asks = {}, { path = "/orders", headers = {} } = 
 }
 
 /** What the gate knows of a key. */
-export async function look(key, query = "?route=orders") {
-  const response = await exports.default.fetch(`${GATE}/.oncegate/v1/operations${query}`, { headers: { "idempotency-key": key } });
+export async function look(key, query = "?route=orders", headers = {}) {
+  const response = await exports.default.fetch(`${GATE}/.oncegate/v1/operations${query}`, { headers: { "idempotency-key": key, ...headers } });
   return { status: response.status, ...(await response.json()) };
 }
 
