@@ -39,6 +39,17 @@ test("i2 all objects are aborted in mid-flight: nothing is executed again, and t
   await isReplayed(key);
 });
 
+test("callers whose object is replaced are attached to the attempt under way, and have its answer", async () => {
+  const key = newKey();
+  const ask = () => send(key, { hold: true }, { path: "/patient" });
+  const callers = [ask(), ask(), ask()];
+  await begun(key);
+  await abortAllDurableObjects();
+  await release(key);
+  for (const { status, body } of await Promise.all(callers)) expect([status, body]).toEqual([201, `the answer for ${key}`]);
+  expect([(await look(key, "?route=patient")).attempts, await effects(key)]).toEqual([1, 1]);
+});
+
 test("what is settled outlives its object", async () => {
   const key = newKey();
   const first = await send(key);
