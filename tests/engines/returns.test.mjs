@@ -89,7 +89,7 @@ inEveryEngine((engine) => {
       await world.openShop(other);
       await payWithoutAnswer(other);
       assert.ok((await world.customer.crash(other)) > 0);
-      await until(() => other.run(() => "alive").catch(() => "dead"), (state) => state === "dead");
+      await until(() => other.run(() => window.isReady === true).catch(() => false), (isThere) => !isThere);
       world.door.letGo();
       await world.openShop();
       await paid();

@@ -1,9 +1,9 @@
-// Several tabs of one browser. A duplicated tab is a second one at the same address: the SDK keeps nothing per tab, which is checked here.
+// Several tabs of one browser.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { inEveryEngine, paid, says, world } from "../support/engines/index.mjs";
+import { inEveryEngine, paid, ready, says, world } from "../support/engines/index.mjs";
 import { until } from "../support/stack.mjs";
 
 /** The SDK's lock for the shop's cart; the event `tab-wait` proves that it is this one. */
@@ -49,15 +49,20 @@ inEveryEngine((engine) => {
 
   test("a tab is duplicated in mid-payment", async () => {
     await world.openShop();
+    await world.tab.run(() => (sessionStorage.setItem("mark", "of this tab"), history.replaceState("of this tab", "")));
     world.door.acts = ["hold"];
     await world.tab.click("#pay");
     await until(() => world.stack.rows().orders, (orders) => orders === 1);
-    assert.equal(await world.tab.run(() => sessionStorage.length), 0, "nothing that a duplicate would take along");
-    const copy = await world.customer.tab();
-    await world.openShop(copy);
-    await paid(copy);
+    const copy = await world.customer.duplicate(world.tab);
+    await ready(copy);
+    const [mark, state] = await copy.run(() => [sessionStorage.getItem("mark"), history.state]);
+    assert.equal(mark, "of this tab", "it is a duplicate, and no second tab");
+    if (engine !== "webkit") assert.equal(state, "of this tab");
+    await copy.wait(() => said.some(({ type }) => type === "tab-wait"));
     world.door.letGo();
-    await paid();
+    for (const tab of [world.tab, copy]) await paid(tab);
+    await press(copy);
+    await paid(copy);
     assert.equal(world.door.keys.size, 1);
   });
 

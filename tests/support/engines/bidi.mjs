@@ -1,5 +1,6 @@
 // WebDriver BiDi over a WebSocket: as much of it as these tests need. Invariant: every call ends, with an answer or at its time limit.
 
+import { until } from "../stack.mjs";
 import { Tab } from "./tab.mjs";
 
 const LIMIT_MS = 30_000;
@@ -56,6 +57,21 @@ class Bidi {
 /** A new tab of a user context. */
 export async function openTab(bidi, userContext, type) {
   const { context } = await bidi.send("browsingContext.create", { type, userContext });
+  return toTab(bidi, context);
+}
+
+/** A second tab like this one, as the tab's own menu makes it: for that, the browser's window is asked. */
+export async function duplicate(bidi, { driver: { context } }) {
+  const contexts = async (scope) => (await bidi.send("browsingContext.getTree", scope)).contexts.map((tree) => tree.context);
+  const [window] = await contexts({ "moz:scope": "chrome" });
+  const before = await contexts({});
+  await bidi.send("browsingContext.activate", { context });
+  await bidi.send("script.evaluate", { expression: "void gBrowser.duplicateTab(gBrowser.selectedTab)", target: { context: window }, awaitPromise: false });
+  const after = await until(() => contexts({}), ({ length }) => length > before.length);
+  return toTab(bidi, after.find((tab) => !before.includes(tab)));
+}
+
+function toTab(bidi, context) {
   return new Tab({
     context,
     goto: (url) => bidi.send("browsingContext.navigate", { context, url, wait: "complete" }),

@@ -3,7 +3,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
-import { openBidi, openTab } from "./bidi.mjs";
+import { duplicate, openBidi, openTab } from "./bidi.mjs";
 import { endGroup, killMembers, program, says, startGroup } from "./processes.mjs";
 
 export const firefox = {
@@ -23,7 +23,7 @@ export const firefox = {
   async start(folder) {
     const profile = join(folder, "profile");
     await mkdir(profile);
-    const args = ["-headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"];
+    const args = ["-headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0", "--remote-allow-system-access"];
     const group = await startGroup("firefox", program("ONCEGATE_FIREFOX"), args, folder);
     const [, url] = await says(group, /WebDriver BiDi listening on (ws:\S+)/);
     const bidi = await openBidi(`${url}/session`);
@@ -43,6 +43,7 @@ async function newCustomer(bidi, group) {
   return {
     first: () => openTab(bidi, userContext, "tab"),
     tab: () => openTab(bidi, userContext, "tab"),
+    duplicate: (tab) => duplicate(bidi, tab),
     close: () => bidi.send("browser.removeUserContext", { userContext }),
     // Which process is a tab's, nobody says: all that show pages are killed, and with them every tab.
     crash: () => killMembers(group, / -contentproc .* tab $/),

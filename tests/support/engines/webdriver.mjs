@@ -1,6 +1,7 @@
 // W3C WebDriver over fetch: as much of it as these tests need. Invariant: the calls of one session run one after the other, each in the
 // window that it is meant for, and each within a time limit.
 
+import { until } from "../stack.mjs";
 import { Tab } from "./tab.mjs";
 
 const LIMIT_MS = 30_000;
@@ -64,6 +65,15 @@ class Session {
   async another(type) {
     const { handle } = await this.send("POST", "/window/new", { type });
     return this.#tab(handle);
+  }
+
+  /** The tab that appears when `act` is done. */
+  async appearing(act) {
+    const windows = () => this.send("GET", "/window/handles");
+    const before = await windows();
+    await act();
+    const after = await until(windows, ({ length }) => length > before.length);
+    return this.#tab(after.find((window) => !before.includes(window)));
   }
 
   close() {

@@ -49,6 +49,13 @@ async function newCustomer(driver) {
   return {
     first: () => session.first(),
     tab: () => session.another("tab"),
+    duplicate: (tab) => session.appearing(() => openItself(tab)),
     close: () => session.close(),
   };
+}
+
+/** This browser has no menu that duplicates a tab. A window that a page opens itself, when it is clicked on, gets a copy of its session, too. */
+async function openItself(tab) {
+  await tab.run(() => document.addEventListener("click", () => open(location.href), { once: true }));
+  await tab.click("html");
 }
