@@ -16,7 +16,7 @@ use crate::arrived::Arrived;
 use crate::config::Config;
 use crate::message::{Erase, Inspect, Resolve, ToShard};
 use crate::wanted::{self, Word};
-use crate::{answer, bearer, log, shards};
+use crate::{answer, bearer, cron, log, shards};
 
 /// Where one operation is found.
 pub(crate) const OPERATIONS: &str = "/.oncegate/v1/admin/operations";
@@ -122,8 +122,8 @@ async fn erase(arrived: &Arrived, reference: &str) -> std::result::Result<Asked,
     })
 }
 
-/// What support has: the tenant and the key, and for a generated key its route; or scope and key of a
-/// claim.
+/// What support has: the tenant and the key, and for a generated key its route; scope and key of a
+/// claim; or what the log calls a slot of a job.
 fn by_key(arrived: &Arrived, config: &Config) -> std::result::Result<Identity, Problem> {
     if let (Some(scope), Some(key)) = (arrived.query("claim_scope"), arrived.query("key")) {
         let key = Key::from_value(&key);
@@ -131,9 +131,15 @@ fn by_key(arrived: &Arrived, config: &Config) -> std::result::Result<Identity, P
         let secret = config.identity_secret.as_bytes();
         return Ok(Identity::of_claim(secret, &scope, &key));
     }
+    if let (Some(job), Some(slot)) = (arrived.query("job"), arrived.query("slot")) {
+        let run = arrived.query("run");
+        return cron::admin::operation(&job, &slot, run.as_deref(), config);
+    }
     let (Some(scope), Some(value)) = (arrived.query("scope"), arrived.query("key")) else {
         return Err(invalid(
-            "name the operation: ?scope=<tenant>&key=<key>, with &route=<name> for a generated key, or its reference",
+            "name the operation: ?scope=<tenant>&key=<key>, with &route=<name> for a generated key; \
+             ?claim_scope=<scope>&key=<key> for a claim; ?job=<job>&slot=<slot> for a job, with &run=<name> for one \
+             that a person wanted; or its reference",
         ));
     };
     let key = Key::parse(&value)

@@ -34,6 +34,14 @@ async function run(job, body, secret = inject("admin")) {
   return { status: response.status, body: await response.json() };
 }
 
+/** The operation that a person asks for. */
+async function find(asked) {
+  const response = await exports.default.fetch(`${GATE}/.oncegate/v1/admin/operations?${new URLSearchParams(asked)}`, {
+    headers: { authorization: `Bearer ${inject("admin")}` },
+  });
+  return { status: response.status, body: await response.json() };
+}
+
 test("a slot that fires five times, at once and later, is run once", async () => {
   await Promise.all([1, 2, 3].map(() => fire("skips", 100)));
   await fire("skips", 100);
@@ -117,6 +125,27 @@ test("a person runs a slot again under a name: the same name once, another one a
   expect((await run("skips", { slot: slot(600), name: "second" })).body.state).toBe("executed");
   const counts = ["after-the-fix", "second", undefined].map((name) => effects(key("skips", 600, name)));
   expect(await Promise.all(counts)).toEqual([1, 1, 1]);
+});
+
+test("support finds a slot, and a run of it, by what the log calls them", async () => {
+  await fire("skips", 620);
+  const run620 = await run("skips", { slot: slot(620), name: "second" });
+  const ran = await find({ job: "skips", slot: slot(620) });
+  const again = await find({ job: "skips", slot: slot(620), run: "second" });
+  expect([ran.body.state, again.body.state]).toEqual(["executed", "executed"]);
+  expect(again.body.operation).toBe(run620.body.operation);
+  expect(ran.body.operation).not.toBe(again.body.operation);
+  expect((await find({ job: "skips", slot: slot(621) })).status).toBe(404);
+  for (const [asked, says] of [
+    [{ job: "nobodys", slot: slot(620) }, "no job"],
+    [{ job: "skips", slot: "tomorrow" }, "slot is a minute"],
+    [{ job: "skips", slot: slot(620), run: "a b" }, "name has"],
+    [{ key: key("skips", 620) }, "job=<job>&slot=<slot>"],
+  ]) {
+    const { status, body: problem } = await find(asked);
+    expect([status, problem.code]).toEqual([400, "request_invalid"]);
+    expect(problem.detail).toContain(says);
+  }
 });
 
 test("what a person must not run is refused, and says why", async () => {

@@ -27,9 +27,9 @@ const SCOPE: &str = "cron|";
 pub(super) struct Run<'a> {
     job: &'a Job,
     slot: Slot,
-    name: Option<&'a Name>,
+    name: Option<Name>,
     key: Key,
-    operation: Identity,
+    pub(super) operation: Identity,
 }
 
 /// What became of it.
@@ -58,8 +58,8 @@ struct Body<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn of(job: &'a Job, slot: Slot, name: Option<&'a Name>, config: &Config) -> Self {
-        let key = job.key(slot, name);
+    pub(super) fn of(job: &'a Job, slot: Slot, name: Option<Name>, config: &Config) -> Self {
+        let key = job.key(slot, name.as_ref());
         let secret = config.identity_secret.as_bytes();
         Self {
             operation: Identity::of_generated(secret, SCOPE, &job.route, &key),
@@ -126,7 +126,7 @@ impl<'a> Run<'a> {
         let body = serde_json::to_vec(&Body {
             job: self.job.name.as_str(),
             slot: self.slot.to_string(),
-            run: self.name.map(Name::as_str),
+            run: self.name.as_ref().map(Name::as_str),
         })?;
         Ok(Claiming {
             asked: Question {
@@ -153,7 +153,7 @@ impl Ran<'_> {
         };
         line(begun, self.run.job, self.run.slot)
             .operation(&self.told.operation)
-            .with("run", self.run.name.map(Name::as_str))
+            .with("run", self.run.name.as_ref().map(Name::as_str))
             .with("state", self.told.state)
             .with("status", self.told.status)
     }
