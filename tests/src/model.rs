@@ -3,8 +3,9 @@
 use std::fmt;
 use std::rc::Rc;
 
+use oncegate_contract::usual::fingerprint_of;
 use oncegate_core::attempt;
-use oncegate_core::fingerprint::{Fingerprint, Parts};
+use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::operation::View;
 use oncegate_core::outcome::{Outcome, Status};
 use oncegate_core::problem::{Code, Problem};
@@ -113,13 +114,7 @@ impl Payload {
     pub(crate) fn fingerprint(self) -> Fingerprint {
         let mut body_sha256 = [self.card; 32];
         body_sha256[0] = u8::try_from(self.purchase).unwrap_or(u8::MAX);
-        Fingerprint::of(&Parts {
-            method: "POST",
-            path_and_query: "/orders",
-            content_type: "application/json",
-            content_encoding: "",
-            body_sha256,
-        })
+        fingerprint_of(body_sha256)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use oncegate_contract::usual;
 use oncegate_core::attempt::End;
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{State, Terms};
-use oncegate_core::proof::{Origin as Kind, Rules};
+use oncegate_core::proof::Origin as Kind;
 
 use crate::browser::{Browser, TabEvent};
 use crate::courier::Couriers;
@@ -87,17 +88,7 @@ impl Settings {
     /// The gate's default times.
     pub fn new(origin: Kind, kind: KeyKind) -> Self {
         Self {
-            terms: Terms {
-                route: "orders".into(),
-                origin,
-                lease_ms: 30_000,
-                result_ttl_ms: DAY_MS,
-                key_ttl_ms: 7 * DAY_MS,
-                ledger_retention_ms: 30 * DAY_MS,
-                settle_after_ms: 900_000,
-                finish: false,
-                rules: Rules::default(),
-            },
+            terms: usual::terms(origin),
             kind,
             binds: false,
             operator: false,

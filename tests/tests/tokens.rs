@@ -8,13 +8,14 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use oncegate_core::fingerprint::{Fingerprint, Parts};
+use oncegate_contract::usual;
+use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{
     Admission, Cancellation, Judged, Operation, Settling, Stored, Terms,
 };
 use oncegate_core::outcome::Outcome;
-use oncegate_core::proof::{Origin, Reply, Rules};
+use oncegate_core::proof::{Origin, Reply};
 use oncegate_core::token::Lifetime;
 
 const TTL_MS: u64 = 300_000;
@@ -76,26 +77,15 @@ const VERBS: [Verb; 8] = [
 /// The route as it is configured by the time of the claim.
 fn terms(key_ttl_ms: u64) -> Terms {
     Terms {
-        route: "orders".into(),
-        origin: Origin::None,
-        lease_ms: 30_000,
         result_ttl_ms: 60_000,
         key_ttl_ms,
         ledger_retention_ms: 2 * KEY_TTL_MS,
-        settle_after_ms: 900_000,
-        finish: false,
-        rules: Rules::default(),
+        ..usual::terms(Origin::None)
     }
 }
 
 fn fingerprint() -> Fingerprint {
-    Fingerprint::of(&Parts {
-        method: "POST",
-        path_and_query: "/orders",
-        content_type: "application/json",
-        content_encoding: "",
-        body_sha256: [1; 32],
-    })
+    usual::fingerprint(1)
 }
 
 impl World {

@@ -9,6 +9,7 @@ mod memory;
 #[cfg(target_family = "wasm")]
 pub mod object;
 mod shelf;
+pub mod usual;
 pub mod vectors;
 
 pub use self::memory::Memory;

@@ -3,9 +3,10 @@
 //! Invariant: one world is small enough to be seen whole. What cannot be in one world together is
 //! spread over several, each hostile in its own way.
 
+use oncegate_contract::usual;
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::Terms;
-use oncegate_core::proof::{Origin, Rules};
+use oncegate_core::proof::Origin;
 
 use super::client::{self, ClientStep};
 use super::explorer::{Explored, Model, explore};
@@ -136,15 +137,13 @@ impl Small {
 
     pub(super) fn terms(&self) -> Terms {
         Terms {
-            origin: self.origin,
             lease_ms: LEASE_MS,
             result_ttl_ms: RESULT_TTL_MS,
             key_ttl_ms: KEY_TTL_MS,
             ledger_retention_ms: RETENTION_MS,
-            route: "orders".to_owned(),
             settle_after_ms: SETTLE_MS,
             finish: self.may.finish,
-            rules: Rules::default(),
+            ..usual::terms(self.origin)
         }
     }
 

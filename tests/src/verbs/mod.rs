@@ -5,14 +5,15 @@
 
 pub mod rules;
 
-use oncegate_core::fingerprint::{Fingerprint, Parts};
+use oncegate_contract::usual::{self, fingerprint};
+use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{
     Admission, Cancellation, Hearing, Operation, Resolution, Resolved, Settling, Terms, View,
 };
 use oncegate_core::outcome::Outcome;
 use oncegate_core::principal::Principal;
-use oncegate_core::proof::{Origin, Reply, Rules};
+use oncegate_core::proof::{Origin, Reply};
 
 const MINUTE_MS: u64 = 60_000;
 const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
@@ -103,15 +104,9 @@ impl Setting {
     /// A route that finishes, at such an origin, with such keys.
     pub fn new(origin: Origin, kind: KeyKind) -> Self {
         let terms = Terms {
-            route: "orders".into(),
-            origin,
-            lease_ms: MINUTE_MS / 2,
-            result_ttl_ms: DAY_MS,
-            key_ttl_ms: 7 * DAY_MS,
             ledger_retention_ms: 14 * DAY_MS,
-            settle_after_ms: 15 * MINUTE_MS,
             finish: true,
-            rules: Rules::default(),
+            ..usual::terms(origin)
         };
         Self {
             kind,
@@ -194,17 +189,6 @@ impl Setting {
 
 fn person(name: &str) -> Option<Principal> {
     Some(Principal::of(b"secret", "shop.example", name))
-}
-
-/// Of an order that is paid with this card.
-pub fn fingerprint(card: u8) -> Fingerprint {
-    Fingerprint::of(&Parts {
-        method: "POST",
-        path_and_query: "/orders",
-        content_type: "application/json",
-        content_encoding: "",
-        body_sha256: [card; 32],
-    })
 }
 
 fn hearing(asked_attempt: u32, said: Outcome, asked_ms: u64) -> Hearing {

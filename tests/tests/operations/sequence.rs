@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use oncegate_contract::usual::{self, fingerprint};
 use oncegate_core::key::KeyKind;
 use oncegate_core::operation::{Admission, Cancellation, Hearing, Operation, Settling, Terms};
 use oncegate_core::outcome::Outcome;
-use oncegate_core::proof::{Origin, Reply, Rules};
+use oncegate_core::proof::{Origin, Reply};
 use oncegate_tests::Random;
-use oncegate_tests::verbs::fingerprint;
 
 const MINUTE_MS: u64 = 60_000;
 const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
@@ -107,17 +107,7 @@ impl Sequence {
     }
 
     fn terms(&self) -> Terms {
-        Terms {
-            route: "orders".into(),
-            origin: self.origin,
-            lease_ms: MINUTE_MS / 2,
-            result_ttl_ms: DAY_MS,
-            key_ttl_ms: 7 * DAY_MS,
-            ledger_retention_ms: 30 * DAY_MS,
-            settle_after_ms: 15 * MINUTE_MS,
-            finish: false,
-            rules: Rules::default(),
-        }
+        usual::terms(self.origin)
     }
 
     fn arrive(&mut self) -> Step {

@@ -12,14 +12,14 @@ pub(crate) use self::records::*;
 pub(crate) use self::requests::*;
 pub(crate) use self::times::*;
 
-use oncegate_core::fingerprint::{Fingerprint, Parts};
 use oncegate_core::identity::Identity;
 use oncegate_core::key::{Key, KeyKind};
 use oncegate_core::operation::{Operation, Settled, Settling, Terms};
-use oncegate_core::proof::{Origin, Reply, Rules};
+use oncegate_core::proof::{Origin, Reply};
 use oncegate_store::{Answer, Found, Place, Written};
 
 use crate::shelf::Shelf;
+use crate::usual::{self, fingerprint};
 
 /// Some Sunday.
 const NOW_MS: u64 = 1_796_000_000_000;
@@ -34,27 +34,13 @@ fn identity(name: &str) -> Identity {
     Identity::of_key(b"the secret of the contract", "shop.example", &key)
 }
 
-fn fingerprint(body: u8) -> Fingerprint {
-    Fingerprint::of(&Parts {
-        method: "POST",
-        path_and_query: "/orders",
-        content_type: "application/json",
-        content_encoding: "",
-        body_sha256: [body; 32],
-    })
-}
-
+/// With a time that nothing outlives, and answers that live as long.
 fn terms(key_ttl_ms: u64) -> Terms {
     Terms {
-        route: "orders".to_owned(),
-        origin: Origin::Ledger,
-        lease_ms: 30_000,
         result_ttl_ms: key_ttl_ms,
         key_ttl_ms,
         ledger_retention_ms: key_ttl_ms.saturating_mul(2),
-        settle_after_ms: 900_000,
-        finish: false,
-        rules: Rules::default(),
+        ..usual::terms(Origin::Ledger)
     }
 }
 
