@@ -1,5 +1,5 @@
 //! Stamps: the digest of everything that a step was made from. Invariant: a stamp is written after the step's output, so
-//! a stamp that holds stands for complete output.
+//! a stamp that holds stands for complete output. Tests are no input: what is built has none of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,9 @@ use crate::project::Project;
 
 /// Folders that a build makes inside its own input.
 const MADE: [&str; 3] = ["sdk/dist", "edge-worker/build", "node_modules"];
+
+/// Modules and folders of tests alone. Those that stand in a file of the code count, since nothing here reads Rust.
+const TESTS: [&str; 2] = ["tests", "tests.rs"];
 
 /// The digest of a step's input, in the making.
 pub(crate) struct Stamp {
@@ -27,7 +30,7 @@ impl Stamp {
         }
     }
 
-    /// Takes in files and whole folders, by path and content; one that is absent counts as absent.
+    /// Takes in files and whole folders but for their tests, by path and content; one that is absent counts as absent.
     pub(crate) fn files(mut self, project: &Project, paths: &[&str]) -> Result<Self> {
         for path in paths {
             for file in files_below(project, Path::new(path))? {
@@ -80,7 +83,7 @@ impl Stamp {
     }
 }
 
-/// The files at or below a path of the checkout, as relative paths in a fixed order.
+/// The files at or below a path of the checkout, but for what is hidden and for tests, as relative paths in a fixed order.
 pub(super) fn files_below(project: &Project, path: &Path) -> Result<Vec<PathBuf>> {
     let full = project.path(path);
     if full.is_file() {
@@ -98,7 +101,8 @@ pub(super) fn files_below(project: &Project, path: &Path) -> Result<Vec<PathBuf>
     names.sort();
     let visible = names
         .iter()
-        .filter(|name| !name.as_encoded_bytes().starts_with(b"."));
+        .filter(|name| !name.as_encoded_bytes().starts_with(b"."))
+        .filter(|name| !TESTS.iter().any(|tests| *name == *tests));
     let nested: Result<Vec<_>> = visible
         .map(|name| files_below(project, &path.join(name)))
         .collect();
@@ -129,5 +133,40 @@ mod tests {
         let files = files_below(&Project::find().unwrap(), Path::new("xtask")).unwrap();
         assert!(files.contains(&PathBuf::from("xtask/src/build/stamp.rs")));
         assert!(files.is_sorted_by(|a, b| a.parent() != b.parent() || a < b));
+    }
+
+    /// A change of tests alone builds nothing anew.
+    #[test]
+    fn tests_in_files_of_their_own_are_no_input() {
+        let project = Project::find().unwrap();
+        for (folder, code, tests) in [
+            ("core", "core/src/cron.rs", "core/src/cron/tests.rs"),
+            (
+                "core",
+                "core/src/lock/mod.rs",
+                "core/src/lock/tests/parts.rs",
+            ),
+            ("sdk", "sdk/js/lock.js", "sdk/tests/verbs.test.mjs"),
+        ] {
+            let files = files_below(&project, Path::new(folder)).unwrap();
+            assert!(files.contains(&code.into()) && !files.contains(&tests.into()));
+            assert!(project.path(tests).exists(), "{tests}");
+        }
+    }
+
+    /// A module of another kind under this name would be built, and its changes not seen.
+    #[test]
+    fn modules_that_are_called_tests_are_built_for_tests_only() {
+        let project = Project::find().unwrap();
+        let files = ["core", "store", "sdk", "edge-worker", "tests/contract"]
+            .map(|folder| files_below(&project, Path::new(folder)).unwrap());
+        let rust = files.iter().flatten();
+        let rust = rust.filter(|file| file.extension().is_some_and(|kind| kind == "rs"));
+        for file in rust {
+            let text = fs::read_to_string(project.path(file)).unwrap();
+            let of_tests = text.matches("mod tests;").count();
+            let kept_out = text.matches("#[cfg(test)]\nmod tests;").count();
+            assert_eq!(of_tests, kept_out, "{}", file.display());
+        }
     }
 }
