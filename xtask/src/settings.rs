@@ -78,14 +78,71 @@ fn every_setting_of_a_route_is_documented() {
     assert_eq!(documented, known());
 }
 
-#[test]
-fn what_is_shown_in_comments_is_written_as_the_gate_reads_it() {
-    for (name, value) in commented() {
-        let mut shown = route();
-        shown[&name] = value;
-        let read = serde_json::from_value::<RouteConfig>(shown);
-        assert!(read.is_ok(), "{name}: {}", read.unwrap_err());
+/// Settings that are off unless they are set: an example is shown of each.
+const EXAMPLES: [&str; 8] = [
+    "ask",
+    "bind",
+    "not_executed",
+    "outcome",
+    "refused",
+    "replay_headers",
+    "unknown",
+    "webhook",
+];
+
+/// What has to be set with a setting, so that it can be.
+fn companion(name: &str) -> Option<(&'static str, &'static str)> {
+    match name {
+        "ask" => Some(("origin", "read")),
+        "outcome" | "not_executed" | "refused" | "unknown" => Some(("origin", "none")),
+        "token_ttl_s" => Some(("token", "required")),
+        _ => None,
     }
+}
+
+/// A route as the gate understands it.
+fn understood(route: Value) -> Result<String, String> {
+    let config = serde_json::from_value::<RouteConfig>(route).map_err(|error| error.to_string())?;
+    let policy = Policy::new(&[config], true).map_err(|error| error.to_string())?;
+    Ok(format!("{:?}", policy.routes()))
+}
+
+#[test]
+fn what_is_shown_in_comments_can_be_set_and_is_the_default_unless_it_is_an_example() {
+    for (name, value) in commented() {
+        let mut unset = route();
+        if let Some((beside, word)) = companion(&name) {
+            unset[beside] = word.into();
+        }
+        let mut set = unset.clone();
+        set[&name] = value;
+        let [unset, set] = [unset, set].map(understood);
+        assert!(set.is_ok(), "{name}: {set:?}");
+        assert_eq!(set != unset, EXAMPLES.contains(&name.as_str()), "{name}");
+    }
+}
+
+#[test]
+fn every_variable_and_secret_that_the_gate_reads_is_documented() {
+    let folder = Project::find().unwrap().path("edge-worker/src");
+    let more = fs::read_dir(folder.join("config")).unwrap();
+    let files = more.map(|entry| entry.unwrap().path());
+    let mut read = BTreeSet::new();
+    for source in files.chain([folder.join("config.rs")]) {
+        let source = fs::read_to_string(source).unwrap();
+        let texts = source.split('"').filter(|text| is_variable(text));
+        read.extend(texts.map(str::to_owned));
+    }
+    assert!(read.len() > 20, "{read:?}");
+    let documented = wrangler_toml();
+    for name in read {
+        assert!(documented.contains(&name), "{name}");
+    }
+}
+
+fn is_variable(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+    text.len() > 2 && text.bytes().all(is_letter)
 }
 
 #[test]
