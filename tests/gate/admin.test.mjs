@@ -38,6 +38,8 @@ const admin = async (path, { method = "GET", body, secret = ADMIN } = {}) => {
   return { status: response.status, body: await response.json() };
 };
 
+const metrics = async () => (await fetch(`${stack.gate}/.oncegate/v1/metrics`, { headers: { authorization: `Bearer ${METRICS}` } })).text();
+
 const word = { actor: "anna", reason: "ticket 4711" };
 const trouble = async (operation) => {
   const { body } = await admin("?state=trouble");
@@ -112,6 +114,7 @@ test("i3 a dispute is listed as one, and ends with a person's word", async () =>
   finish();
   const [listed] = await until(() => trouble(operation), (found) => found[0]?.state === "disputed");
   assert.equal(listed.route, "orders");
+  assert.match(await metrics(), /^oncegate_operations_in_trouble\{route="orders",state="disputed"\} 1$/m);
   const { revision, disputed, executed } = (await admin(`/${operation}`)).body;
   assert.deepEqual([disputed, executed], [true, true]);
   const body = { ...word, revision, outcome: "executed" };
@@ -163,11 +166,7 @@ test("every use is one line in the log, without a key", async () => {
 });
 
 test("rows that were written are counted: two for an execution, none for a replay", async () => {
-  const written = async () => {
-    const headers = { authorization: `Bearer ${METRICS}` };
-    const text = await (await fetch(`${stack.gate}/.oncegate/v1/metrics`, { headers })).text();
-    return Number(/^oncegate_rows_written_total (\d+)$/m.exec(text)[1]);
-  };
+  const written = async () => Number(/^oncegate_rows_written_total (\d+)$/m.exec(await metrics())[1]);
   await send(stack, key);
   const before = await written();
   assert.ok(before >= 2);

@@ -57,6 +57,18 @@ test("100 connections with 10 requests each and one key give one order, and all 
   assert.equal(first.length, 1, "one request executed");
 });
 
+test("a thousand who ask at once under one key, more than may wait, keep nobody else waiting, and all have its answer", async () => {
+  await stack.faults({ delay_before: 1_000 });
+  const crowd = flood(1_000, 1_000, () => key, "mug");
+  await until(() => look(key), (seen) => seen.attempts === 1);
+  const beside = await send(stack, randomUUID());
+  assert.deepEqual([beside.status, beside.says], [201, "executed"]);
+  const answers = await crowd;
+  assert.deepEqual(stack.rows(), { orders: 2, payments: 2 });
+  assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([201]));
+  assert.equal(new Set(answers.map((answer) => answer.body)).size, 1);
+});
+
 test("a replay has the same status and body bytes, and says so", async () => {
   const first = await send(stack, key);
   const again = await send(stack, `"${key}"`);
