@@ -14,7 +14,7 @@ export function toJob(request, settings) {
   return {
     ...takeQuestion(request, settings, "submit", target.url, headers),
     method: target.method,
-    parts: [target.method, target.url, payload.media ?? mediaOf(headers.get("content-type") ?? payload.contentType), ...payload.parts],
+    parts: [target.method, target.url, mediaOf(headers.get("content-type") ?? payload.contentType), ...payload.parts],
     /** Reads what has to be read. */
     async load() {
       this.body = await payload.load();

@@ -5,14 +5,12 @@
 
 import { canonical } from "./canonical.js";
 import { OncegateError } from "./error.js";
+import { drawSecret } from "./store.js";
 
 const FORM = "application/x-www-form-urlencoded";
 const SENTENCE = "body must be a string, a plain object or array, URLSearchParams, FormData, a Blob, an ArrayBuffer or a typed array";
 
-/**
- * `{ contentType, media, parts, load }`: `parts` are the strings, bytes and files that tell payloads apart, `media` is their
- * kind where the headers cannot say it, and `load` gives what `fetch` takes.
- */
+/** `{ contentType, parts, load }`: `parts` are the strings, bytes and files that tell payloads apart, and `load` gives what `fetch` takes. */
 export function takePayload(body, type, ignore) {
   if (body === undefined || body === null) return whole(undefined, [], undefined, ignore);
   if (typeof body === "string") return takeText(body, type, ignore);
@@ -50,16 +48,25 @@ function takeSearch(search, ignore) {
   return { contentType: `${FORM};charset=UTF-8`, parts: entries(search, ignore), load: () => text };
 }
 
-/** One boundary for all sends: the form is written once. */
+/** One boundary for all sends: the form is written once. Not by `new Response(form)`: WebKit cannot read files out of that. */
 function takeForm(form, ignore) {
-  const payload = { media: "multipart/form-data", parts: entries(form, ignore) };
-  payload.load = async () => {
-    const written = new Response(form);
-    payload.contentType = written.headers.get("content-type");
-    return bytesOf(written);
-  };
-  return payload;
+  const boundary = `----${drawSecret()}`;
+  return { contentType: `multipart/form-data; boundary=${boundary}`, parts: entries(form, ignore), load: () => bytesOf(new Blob(written(form, boundary))) };
 }
+
+/** A form as browsers write it. */
+function written(form, boundary) {
+  const chunks = [];
+  for (const [name, value] of form) {
+    chunks.push(`--${boundary}\r\nContent-Disposition: form-data; name="${quoted(lines(name))}"`);
+    if (typeof value === "string") chunks.push("\r\n\r\n", lines(value), "\r\n");
+    else chunks.push(`; filename="${quoted(value.name)}"\r\nContent-Type: ${value.type || "application/octet-stream"}\r\n\r\n`, value, "\r\n");
+  }
+  return [...chunks, `--${boundary}--\r\n`];
+}
+
+const lines = (text) => text.replace(/\r\n?|\n/g, "\r\n");
+const quoted = (text) => text.replace(/[\r\n"]/g, encodeURIComponent);
 
 function takeBytes(view, ignore) {
   const bytes = view.slice();

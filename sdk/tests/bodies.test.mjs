@@ -46,6 +46,14 @@ test("\"second attempt with form-data hangs\": a form with a file has one bounda
   for (const piece of ['name="name"', "é", 'filename="a.txt"', "bytes"]) assert.ok(body.includes(piece), piece);
 });
 
+test("a form is written as the platform writes it, quotes and line ends included", async () => {
+  const data = form({ 'a "b"\n': "one\rtwo\r\n", file: new File(["\n"], 'ü "c"\r\n.txt'), photo: new File(["x"], "x.png", { type: "image/png" }) })();
+  const marked = (type, body) => body.replaceAll(/boundary="?([^"]+)/.exec(type)[1], "boundary");
+  const written = new Response(data);
+  const { body, type } = await send(data);
+  assert.equal(marked(type, body), marked(written.headers.get("content-type"), await written.text()));
+});
+
 test("a form is copied at once", async () => {
   const sent = network(gate("executed"));
   const { client } = await page(memoryStorage());

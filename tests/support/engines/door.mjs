@@ -9,6 +9,7 @@ import { listen, listenOn } from "../ports.mjs";
 import { until } from "../stack.mjs";
 
 const PAGES = new URL("../../engines/pages/", import.meta.url);
+const ORDERS = ["/orders", "/lab/orders"];
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript" };
 
 /** Opens a door; `door.gate` is to be set before the first request. */
@@ -42,6 +43,8 @@ class Door {
     this.adds = () => ({});
     /** The keys of the orders that have arrived, in their order. */
     this.arrivals = [];
+    /** Their bodies, each with its type. */
+    this.bodies = [];
     this.letGo();
     this.#holds = true;
     /** Scripts that a test has made for its page, by name. */
@@ -85,7 +88,7 @@ class Door {
     const { pathname } = new URL(request.url, this.url);
     if (pathname === "/pages/told") return this.#hear(request, response);
     if (pathname.startsWith("/pages/")) return this.#page(pathname.slice("/pages/".length), request, response);
-    if (request.method === "POST" && pathname === "/orders") return this.#order(request, response);
+    if (request.method === "POST" && ORDERS.includes(pathname)) return this.#order(request, response);
     return this.#pass(request, response, () => true);
   }
 
@@ -102,6 +105,7 @@ class Door {
 
   async #order(request, response) {
     this.arrivals.push(request.headers["idempotency-key"]);
+    this.#keep(request);
     this.#open += 1;
     const act = this.acts.shift();
     try {
@@ -112,6 +116,12 @@ class Door {
     } finally {
       this.#open -= 1;
     }
+  }
+
+  /** A body that breaks off is none. */
+  #keep(request) {
+    const keep = (chunks) => this.bodies.push({ type: request.headers["content-type"], body: Buffer.concat(chunks).toString() });
+    request.toArray().then(keep, () => {});
   }
 
   /** Ends when the answer has passed, or is lost. The gate hears of a client that has left. */

@@ -1,0 +1,117 @@
+// Forms that are bound without code, in every engine: they are sent as this browser would have sent them, and they order once.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { inEveryEngine, paid, ready, world } from "../support/engines/index.mjs";
+import { until } from "../support/stack.mjs";
+
+const shop = (asked) => `${world.door.url}/pages/forms.html?${asked}`;
+
+async function open(asked = "") {
+  await world.tab.open(shop(asked));
+  await ready(world.tab);
+}
+
+/** What the customer sees of the form, and what the keyboard and a screen reader find. */
+const looks = () =>
+  world.tab.run(() => {
+    const [form, button] = [document.getElementById("order"), document.getElementById("pay")];
+    const named = (element, name) => element.getAttribute(name);
+    return [named(form, "aria-busy"), named(button, "aria-disabled"), button.disabled, document.activeElement === button, button.innerHTML];
+  });
+const BUSY = ["true", "true", false, true, "Sending …"];
+const FREE = [null, null, false, true, "<b>Pay</b>"];
+
+/** Presses Pay; the order has been executed, and its answer does not come. */
+async function payWithoutAnswer() {
+  world.door.acts = ["hold"];
+  await world.tab.enter("#pay");
+  await until(() => world.stack.rows().orders, (orders) => orders === 1);
+}
+
+/** The next body that arrives, with the type that it is said to have. */
+async function sends(asked, enctype) {
+  const before = world.door.bodies.length;
+  await open(asked);
+  await world.tab.run((type) => {
+    const form = document.getElementById("order");
+    // Where the browser itself puts the answer, so that the page stays.
+    form.target = document.body.appendChild(Object.assign(document.createElement("iframe"), { name: "answer" })).name;
+    form.enctype = type;
+    form.elements.note.value = "one\ntwo ü&=%+";
+    const files = new DataTransfer();
+    files.items.add(new File(["bytes\n"], "ü \"card\".txt", { type: "text/plain" }));
+    form.elements.card.files = files.files;
+  }, enctype);
+  await world.tab.enter("#pay");
+  const [{ type, body }] = await until(() => world.door.bodies.slice(before), ({ length }) => length > 0);
+  await until(() => world.door.open, (open) => open === 0);
+  const [, boundary] = /boundary=(.*)/.exec(type) ?? [];
+  return [type.replace(boundary, "…").replace(/; ?charset=.*/i, "").replace("; ", ";"), body.replaceAll(boundary, "…")];
+}
+
+inEveryEngine(() => {
+  for (const enctype of ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"]) {
+    test(`${enctype}: what arrives is what this browser itself would have sent`, async () => {
+      const native = await sends("native", enctype);
+      assert.match(native[1], /quantity/);
+      assert.deepEqual(await sends("", enctype), native);
+      assert.equal(world.door.arrivals[0], undefined);
+      assert.match(world.door.arrivals[1], /^[0-9a-f-]{36}$/);
+    });
+  }
+
+  for (const binding of ["", "element"]) {
+    test(`a form that ${binding ? "the element" : "its attribute"} binds, sent twice: one order; it is busy meanwhile, and keeps the focus`, async () => {
+      await open(binding);
+      world.door.acts = ["hold"];
+      await world.tab.enter("#pay", 2);
+      await until(() => world.stack.rows().orders, (orders) => orders === 1);
+      assert.deepEqual(await looks(), BUSY);
+      world.door.letGo();
+      await paid();
+      assert.deepEqual(await looks(), FREE);
+      await world.tab.wait(() => document.querySelector("[role=status]")?.textContent.includes("went through"));
+      assert.equal(world.door.arrivals.length, 1);
+    });
+  }
+
+  test("a field that is not valid sends nothing, and the browser says why", async () => {
+    await open();
+    await world.tab.run(() => (document.querySelector("[type=email]").value = "nobody"));
+    await world.tab.click("#pay");
+    assert.equal(await world.tab.run(() => document.activeElement.matches("[type=email]:invalid")), true);
+    assert.equal(world.door.arrivals.length, 0);
+    await world.tab.run(() => (document.querySelector("[type=email]").value = "bob@example.com"));
+    await world.tab.click("#pay", { times: 2, gapMs: 80 });
+    await paid();
+    assert.equal(world.door.keys.size, 1);
+  });
+
+  test("a reload in mid-payment: the form finds out by itself, and a click pays nothing", async () => {
+    await open();
+    await payWithoutAnswer();
+    await world.tab.reload();
+    await ready(world.tab);
+    await paid();
+    await world.tab.click("#pay");
+    await paid();
+    assert.equal(world.door.keys.size, 1);
+  });
+
+  test("left in mid-payment, and back again: the button lives, and pays once", async () => {
+    await open();
+    await payWithoutAnswer();
+    await world.tab.open(`${world.door.url}/pages/elsewhere.html`);
+    world.door.letGo();
+    await world.tab.back();
+    await ready(world.tab);
+    await paid();
+    const [isBusy, isDisabled] = await looks();
+    assert.deepEqual([isBusy, isDisabled], [null, null]);
+    await world.tab.click("#pay");
+    await paid();
+    assert.equal(world.door.keys.size, 1);
+  });
+}, { path: '"/lab/orders"' });
