@@ -69,8 +69,9 @@ enum Ended {
     GivenUp(String),
 }
 
-/// What became of the work of a message here. Deliveries do not say it: one that was handed on has failed nowhere. One message
-/// is on its way at a time, so there is one to count for.
+/// What became of the work of a message here. The broker counts deliveries, which do not say it: one that was handed on, or
+/// whose consumer was ended, has failed nowhere. So whoever is begun anew counts anew: a dead letter may come late, and none
+/// is made of what did not fail. One message is on its way at a time, so there is one to count for.
 #[derive(Default)]
 struct Tries {
     place: String,
