@@ -17,7 +17,9 @@ mod dead;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::process::{Child, Command};
+use std::time::Duration;
 
+use async_nats::ConnectOptions;
 use async_nats::jetstream::Context;
 use oncegate_origin::id::Id;
 use oncegate_origin::outbox::{Owed, owe};
@@ -142,8 +144,11 @@ impl World {
         .await;
     }
 
+    /// However busy the machine is.
     async fn jetstream(&self) -> Context {
-        async_nats::jetstream::new(async_nats::connect(self.url()).await.unwrap())
+        let options = ConnectOptions::new().connection_timeout(Duration::from_secs(60));
+        let client = options.connect(self.url()).await.unwrap();
+        async_nats::jetstream::new(client)
     }
 
     /// The relay has forgotten what it delivered, and so has the broker.
