@@ -6,11 +6,11 @@
 use std::error::Error;
 use std::fmt;
 
-use sqlx::Pool;
 use sqlx::migrate::{Migrate, MigrateError, Migrator};
+use sqlx::{Connection as _, Pool};
 
 use super::dialect::migrator;
-use super::{Dialect, Sql, Statements};
+use super::{Dialect, LOCK_WAIT, Sql, Statements};
 
 /// Whether there is a table of this name.
 const IS_THERE: Sql = Sql {
@@ -56,19 +56,33 @@ pub(super) async fn bring_up_to_date<DB: Dialect>(
 ) -> Result<(), sqlx::Error> {
     let mut connection = pool.acquire().await?;
     connection.lock().await?;
-    let done = compare_and_run::<DB>(&mut connection, migrators).await;
+    let done = match DB::LOCKS_MIGRATIONS {
+        true => compare_and_run::<DB>(&mut connection, migrators).await,
+        false => in_a_transaction::<DB>(&mut connection, migrators).await,
+    };
     // However it ended: the connection goes back to its pool, and would keep the lock.
     let unlocked = connection.unlock().await;
     Ok(done.and(unlocked)?)
+}
+
+/// The transaction keeps the others away. Where nothing is left to do, it would only wait for whoever writes.
+async fn in_a_transaction<DB: Dialect>(
+    connection: &mut DB::Connection,
+    migrators: &[Migrator],
+) -> Result<(), MigrateError> {
+    if compare::<DB>(connection, migrators).await? {
+        return Ok(());
+    }
+    let mut alone = connection.begin_with(DB::begin(LOCK_WAIT)).await?;
+    compare_and_run::<DB>(&mut alone, migrators).await?;
+    Ok(alone.commit().await?)
 }
 
 async fn compare_and_run<DB: Dialect>(
     connection: &mut DB::Connection,
     migrators: &[Migrator],
 ) -> Result<(), MigrateError> {
-    for migrator in migrators {
-        compare::<DB>(connection, migrator).await?;
-    }
+    compare::<DB>(connection, migrators).await?;
     for migrator in migrators {
         // `run` takes a connection of any lifetime, which a future that is sent cannot show.
         migrator.run_direct(None, connection, false).await?;
@@ -76,20 +90,33 @@ async fn compare_and_run<DB: Dialect>(
     Ok(())
 }
 
-/// Whether what the account says was done, if there is one, is what this build would have done.
+/// Compares all accounts, and says whether everything is done.
 async fn compare<DB: Dialect>(
     connection: &mut DB::Connection,
+    migrators: &[Migrator],
+) -> Result<bool, MigrateError> {
+    let mut is_done = true;
+    for migrator in migrators {
+        is_done &= applied::<DB>(connection, migrator).await? == migrator.iter().count();
+    }
+    Ok(is_done)
+}
+
+/// How much the account says was done, if there is one: what this build would have done, or it is an error.
+async fn applied<DB: Dialect>(
+    connection: &mut DB::Connection,
     migrator: &Migrator,
-) -> Result<(), MigrateError> {
+) -> Result<usize, MigrateError> {
     let account = &*migrator.table_name;
     if connection
         .first(IS_THERE, &[account.into()])
         .await?
         .is_none()
     {
-        return Ok(());
+        return Ok(0);
     }
-    for applied in connection.list_applied_migrations(account).await? {
+    let all = connection.list_applied_migrations(account).await?;
+    for applied in &all {
         let version = applied.version;
         let known = migrator.iter().find(|known| known.version == version);
         let cause = match known {
@@ -102,5 +129,5 @@ async fn compare<DB: Dialect>(
         let account = account.to_owned();
         return Err(MigrateError::Source(OtherBuild { account, cause }.into()));
     }
-    Ok(())
+    Ok(all.len())
 }

@@ -44,6 +44,10 @@ pub trait Dialect: sqlx::Database<Connection: Migrate> + sealed::Sealed {
     #[doc(hidden)]
     fn meaning(error: &sqlx::Error) -> Meaning;
 
+    /// Whether the library that runs migrations has a lock for them here. Where not, a transaction that writes is one.
+    #[doc(hidden)]
+    const LOCKS_MIGRATIONS: bool = true;
+
     /// The files that make the ledger's table, those of what stands beside it, and the shop's.
     #[doc(hidden)]
     fn migrations() -> Migrations;

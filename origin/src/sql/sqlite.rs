@@ -64,6 +64,8 @@ impl Dialect for Sqlite {
         }
     }
 
+    const LOCKS_MIGRATIONS: bool = false;
+
     fn migrations() -> Migrations {
         Migrations {
             ledger: &[(

@@ -194,6 +194,22 @@ async fn connections_that_cannot_be_accepted_are_logged() {
     assert_eq!(more, Err(mpsc::RecvTimeoutError::Timeout));
 }
 
+/// As a server and its relay on an empty database. They are begun before any is waited for.
+#[tokio::test]
+async fn programs_that_begin_at_once_make_the_tables_once() {
+    let books = Books::new().await;
+    let begun = [(); 8].map(|()| {
+        let mut program = Command::new(PROGRAM);
+        program.args(["migrate", "--database", &books.url()]);
+        program.stderr(Stdio::piped()).spawn().unwrap()
+    });
+    for program in begun {
+        let output = program.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{stderr}");
+    }
+}
+
 /// The tables of another build hear what to do, and which account says so; and they stay as they are, even those accounts that
 /// they do not have.
 #[tokio::test]
