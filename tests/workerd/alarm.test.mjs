@@ -6,7 +6,7 @@ import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } fro
 import { env } from "cloudflare:workers";
 import { expect, onTestFinished, test } from "vitest";
 
-import { effects, look, newKey, numberOf, openShard, query, release, send, until } from "./support/gate.mjs";
+import { cancel, effects, look, newKey, numberOf, openShard, query, release, send, until } from "./support/gate.mjs";
 import { watchStore } from "./support/store.mjs";
 
 /** Its lease outlasts these tests, so that no alarm rings but by them. */
@@ -174,26 +174,35 @@ test("what the Desk has not heard of is told again, until it has", async () => {
   expect(await list()).toBe(0);
 });
 
-test("an attempt whose shard forgot it, and whose route is not finished, is put on the list by a look-up of its key, once", async () => {
-  const key = newKey();
-  const cut = send(key, { hold: true });
-  await until(() => effects(key), (count) => count === 1);
-  await abortAllDurableObjects();
-  await cut;
-  const shard = await openShard(key);
-  onTestFinished(() => rest(shard));
-  const listed = () => query(shard, "SELECT told FROM attention");
-  expect([await listed(), await alarmOf(shard)]).toEqual([[], null]);
-  await until(() => look(key), (seen) => seen.state === "unknown");
-  expect([await listed(), await alarmOf(shard)]).toEqual([[{ told: 0 }], expect.any(Number)]);
-  const store = await watchStore(shard);
-  expect((await look(key)).state).toBe("unknown");
-  expect(store.rowsWritten).toBe(0);
-  store.restore();
-  await ring(shard);
-  expect(await listed()).toEqual([{ told: 1 }]);
-  await release(key);
-});
+/** Who asks for an operation that nobody finishes, and how each hears that nothing is known of it. */
+const ASKERS = {
+  "a look-up": async (key) => (await look(key, "?route=held")).state === "unknown",
+  "a cancellation": async (key) => (await cancel(key, "?route=held")).code === "outcome_unknown",
+  "a duplicate, also one that has waited until the lease was over,": async (key) => (await send(key, { hold: true }, { path: "/held" })).body.code === "outcome_unknown",
+};
+
+for (const [asker, hears] of Object.entries(ASKERS)) {
+  test(`an attempt that its object has forgotten is put on the list by ${asker} once`, async () => {
+    const key = newKey();
+    const cut = send(key, { hold: true }, { path: "/held" });
+    await until(() => effects(key), (count) => count === 1);
+    await abortAllDurableObjects();
+    await cut;
+    const shard = await openShard(key, "/held");
+    onTestFinished(() => rest(shard));
+    const listed = () => query(shard, "SELECT told FROM attention");
+    expect([await listed(), await alarmOf(shard)]).toEqual([[], null]);
+    await until(() => hears(key), Boolean);
+    expect([await listed(), await alarmOf(shard)]).toEqual([[{ told: 0 }], expect.any(Number)]);
+    const store = await watchStore(shard);
+    expect(await hears(key)).toBe(true);
+    expect(store.rowsWritten).toBe(0);
+    store.restore();
+    await ring(shard);
+    expect(await listed()).toEqual([{ told: 1 }]);
+    await release(key);
+  });
+}
 
 test("a look-up whose note cannot be written says what it found", async () => {
   const key = newKey();

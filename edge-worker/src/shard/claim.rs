@@ -170,7 +170,13 @@ impl Inner {
     /// The record's answer for a request that has waited. It never starts an attempt (rule I4).
     fn record_answer(&self, claim: &Claim, asker: Asker) -> Result<Response> {
         let now_ms = now_ms();
-        let Found { record, answer, .. } = self.find(now_ms, &claim.operation)?;
+        let Found {
+            row,
+            record,
+            answer,
+        } = self.find(now_ms, &claim.operation)?;
+        // Its lease may have ended meanwhile, and nobody else may be left to see it.
+        self.note_found(now_ms, row);
         let record = record.ok_or_else(|| Error::from("an operation without a record"))?;
         let (_, admission) = Operation::arrive(
             Some(record.clone()),

@@ -33,6 +33,12 @@ export async function look(key, query = "?route=orders", headers = {}) {
   return { status: response.status, ...(await response.json()) };
 }
 
+/** What the gate says to who wants a key to be dead. */
+export async function cancel(key, query = "?route=orders") {
+  const response = await exports.default.fetch(`${GATE}/.oncegate/v1/operations/cancel${query}`, { method: "POST", headers: { "idempotency-key": key } });
+  return { status: response.status, ...(await response.json()) };
+}
+
 /** The object that holds an operation, by its reference. */
 export function shardOf(reference) {
   return shardNamed(`shard-${numberOf(reference)}`);
