@@ -3,7 +3,7 @@
 // Invariant: a promise that resolves has the service's answer to this very request, its first one or the
 // stored one. Whatever else became of it rejects, and the error has the result.
 
-import { messages } from "oncegate";
+import { messages, OncegateError } from "oncegate";
 import { sharedClient } from "./pages/shared.js";
 
 const KEYED = new Set(["POST", "PUT", "PATCH", "DELETE"]);
@@ -57,8 +57,13 @@ async function taken(request) {
   const type = headers.get("content-type") ?? "";
   const isForm = /^multipart\/form-data\b/i.test(type);
   if (isForm) headers.delete("content-type");
-  const body = await (isForm ? request.formData() : /\bjson\b|urlencoded|^text\//i.test(type) ? request.text() : request.blob());
+  const body = await (isForm ? request.formData() : /\bjson\b|urlencoded|^text\//i.test(type) ? request.text() : request.blob()).catch(unreadable);
   return { url, method, headers, credentials, signal, ...((isForm || body.length || body.size) && { body }) };
+}
+
+/** WebKit puts files into a Request, and cannot read them out of it. */
+function unreadable(cause) {
+  throw new OncegateError("body_unreadable", "this browser cannot read the files out of a Request: give fetch the address and the form, or submit the form itself", { cause });
 }
 
 function responseOf(result) {
