@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt;
 
 use sqlx::migrate::{Migrate, MigrateError, Migrator};
-use sqlx::{Connection as _, Pool};
+use sqlx::{Connection as _, Pool, SqlStr};
 
 use super::dialect::migrator;
 use super::{Dialect, LOCK_WAIT, Sql, Statements};
@@ -55,14 +55,32 @@ pub(super) async fn bring_up_to_date<DB: Dialect>(
     migrators: &[Migrator],
 ) -> Result<(), sqlx::Error> {
     let mut connection = pool.acquire().await?;
-    connection.lock().await?;
-    let done = match DB::LOCKS_MIGRATIONS {
-        true => compare_and_run::<DB>(&mut connection, migrators).await,
-        false => in_a_transaction::<DB>(&mut connection, migrators).await,
+    let done = match DB::lock_of_tables() {
+        Some(lock) => under::<DB>(lock, &mut connection, migrators).await,
+        None => in_a_transaction::<DB>(&mut connection, migrators).await,
     };
+    Ok(done?)
+}
+
+/// The library's own lock is none on MariaDB.
+async fn under<DB: Dialect>(
+    [lock, unlock]: [SqlStr; 2],
+    connection: &mut DB::Connection,
+    migrators: &[Migrator],
+) -> Result<(), MigrateError> {
+    let held = DB::fetch(connection, lock, &[]).await?;
+    let held = held.first().map(|row| DB::integer(row, "held")).transpose();
+    if held?.flatten() != Some(1) {
+        let why =
+            "others have been changing its tables for an hour, or what did so still has the lock";
+        return Err(MigrateError::Source(why.into()));
+    }
+    let done = compare_and_run::<DB>(connection, migrators).await;
     // However it ended: the connection goes back to its pool, and would keep the lock.
-    let unlocked = connection.unlock().await;
-    Ok(done.and(unlocked)?)
+    let unlocked = DB::fetch(connection, unlock, &[]).await;
+    done?;
+    unlocked?;
+    Ok(())
 }
 
 /// The transaction keeps the others away. Where nothing is left to do, it would only wait for whoever writes.

@@ -44,9 +44,12 @@ pub trait Dialect: sqlx::Database<Connection: Migrate> + sealed::Sealed {
     #[doc(hidden)]
     fn meaning(error: &sqlx::Error) -> Meaning;
 
-    /// Whether the library that runs migrations has a lock for them here. Where not, a transaction that writes is one.
+    /// What waits for the lock of whoever changes tables, with `held` = 1 once it is had, and what gives it back. `None`: a
+    /// transaction is all that is needed.
     #[doc(hidden)]
-    const LOCKS_MIGRATIONS: bool = true;
+    fn lock_of_tables() -> Option<[SqlStr; 2]> {
+        None
+    }
 
     /// The files that make the ledger's table, those of what stands beside it, and the shop's.
     #[doc(hidden)]

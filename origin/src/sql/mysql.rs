@@ -46,6 +46,17 @@ impl Dialect for MySql {
         Some(set_back.into_sql_str())
     }
 
+    /// An hour, since to wait for ever, as MySQL knows it, is to MariaDB not to wait. Names are of the whole server.
+    fn lock_of_tables() -> Option<[SqlStr; 2]> {
+        Some(
+            [
+                "SELECT CAST(GET_LOCK(CONCAT('oncegate.', SHA1(DATABASE())), 3600) AS SIGNED) AS held",
+                "SELECT RELEASE_LOCK(CONCAT('oncegate.', SHA1(DATABASE())))",
+            ]
+            .map(SqlSafeStr::into_sql_str),
+        )
+    }
+
     fn snapshot() -> SqlStr {
         "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
          START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"

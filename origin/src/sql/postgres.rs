@@ -35,6 +35,17 @@ impl Dialect for Postgres {
         .into_sql_str()
     }
 
+    /// A number that nobody else has; it is of this database.
+    fn lock_of_tables() -> Option<[SqlStr; 2]> {
+        Some(
+            [
+                "SELECT CAST(1 AS BIGINT) AS held FROM pg_advisory_lock(8029752514108291)",
+                "SELECT pg_advisory_unlock(8029752514108291)",
+            ]
+            .map(SqlSafeStr::into_sql_str),
+        )
+    }
+
     fn snapshot() -> SqlStr {
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".into_sql_str()
     }

@@ -64,8 +64,6 @@ impl Dialect for Sqlite {
         }
     }
 
-    const LOCKS_MIGRATIONS: bool = false;
-
     fn migrations() -> Migrations {
         Migrations {
             ledger: &[(
