@@ -1,19 +1,5 @@
-// What users of other idempotency layers have complained about: each is something that this gate cannot do.
-//
-// Complaints that another test answers already:
-//   a crash blocks the key for a day, or runs it again           crash.test.mjs, once.test.mjs (i2)
-//   two of many simultaneous requests execute                    once.test.mjs (100 connections)
-//   a changed amount gets the old answer, in flight or later     once.test.mjs (another request under the same key)
-//   a client that hangs up takes the record with it              once.test.mjs (a client that leaves), streaming.test.mjs
-//   Set-Cookie and challenges replayed to others; 201 as 200     fidelity.test.mjs (p5, a 201)
-//   a replay with broken framing; bodies through text()          fidelity.test.mjs
-//   an answer too large to keep is executed again                streaming.test.mjs, tests/workerd/faults.test.mjs (p6)
-//   keys of any length                                           once.test.mjs (k1)
-//   the store fails at completion and the claim is deleted       tests/workerd/faults.test.mjs
-//   the store is down and requests pass unprotected              tests/workerd/faults.test.mjs (i2)
-//   no way to learn the outcome, no mark on a replay             once.test.mjs (a replay …, an unknown key …)
-//   no way to find one record, or to erase its content           admin.test.mjs
-//   another tenant of the same session gets the old answer       principals.test.mjs
+// What users of other gates have complained about, as far as no other file tests it for its own sake: docs/complaints.md has them all, each with
+// its tests.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";

@@ -245,20 +245,22 @@ fn complaints(page: &str) -> Vec<(usize, Vec<&str>)> {
 #[test]
 fn every_complaint_has_tests_that_there_are_in_both_languages() {
     let tests = tests();
-    let [english, chinese] = ["complaints.md", "complaints.zh-CN.md"].map(|name| {
-        fs::read_to_string(root().join("docs/sdk").join(name)).expect("it is in the repository")
-    });
-    let rows = complaints(&english);
-    let numbers: Vec<_> = rows.iter().map(|(number, _)| *number).collect();
-    assert_eq!(numbers, (1..=29).collect::<Vec<_>>());
-    assert_eq!(rows, complaints(&chinese));
-    for (number, named) in rows {
-        assert!(!named.is_empty(), "complaint {number} has no test");
-        for name in named {
-            assert!(
-                tests.contains(name),
-                "complaint {number}: there is no test {name:?}"
-            );
+    for [english, chinese] in [
+        ["docs/complaints.md", "docs/zh/complaints.md"],
+        ["docs/sdk/complaints.md", "docs/sdk/complaints.zh-CN.md"],
+    ] {
+        let [page, other] = [english, chinese]
+            .map(|name| fs::read_to_string(root().join(name)).expect("it is in the repository"));
+        let rows = complaints(&page);
+        let numbers: Vec<_> = rows.iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, (1..=29).collect::<Vec<_>>(), "{english}");
+        assert_eq!(rows, complaints(&other), "{chinese}");
+        for (number, named) in rows {
+            assert!(!named.is_empty(), "{english}: {number} has no test");
+            for name in named {
+                let is_there = tests.contains(name);
+                assert!(is_there, "{english}: {number}: there is no test {name:?}");
+            }
         }
     }
 }
