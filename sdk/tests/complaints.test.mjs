@@ -48,6 +48,18 @@ test("\"retried though retries are 0, without key\": the key is there with retri
   assert.match(sent[0].key, /^[0-9a-f-]{36}$/);
 });
 
+test("\"one click, the action runs twice\": a framework that calls it again, behind its middleware and after its answer, makes no second order", async () => {
+  const sent = network(() => pause(100).then(gate("executed")), gate("replayed"));
+  const { client } = await page(memoryStorage());
+  const action = async () => {
+    await pause(25);
+    return client.submit(ORDER);
+  };
+  const results = [...(await Promise.all([action(), action()])), await action()];
+  assert.deepEqual(results.map(({ outcome, replayed }) => [outcome, replayed]), [["done", false], ["done", false], ["done", true]]);
+  assert.deepEqual([sent.length, sent.keys().length], [2, 1]);
+});
+
 test("\"everything hangs, forever\": a lock that another tab holds stops nobody", async (t) => {
   const asked = [];
   const request = (name, { ifAvailable }, callback) => {

@@ -118,6 +118,18 @@ test("a Request is sent as it is: method, headers, forms and bytes, with the int
   assert.deepEqual([shop.orders.size, shop.keys().length], [3, 3]);
 });
 
+test("a Request whose answers are lost has the same body every time", async () => {
+  shop.script = [executeAndDrop, executeAndDrop, executeAndDrop];
+  const status = await page.evaluate(async () => {
+    const body = new FormData();
+    body.set("file", new File(["bytes"], "a.txt", { type: "text/plain" }));
+    return (await fetch(new Request("/orders", { method: "POST", body, headers: { "oncegate-intent": "cart-1" } }))).status;
+  });
+  const bodies = new Set(shop.arrivals.map(({ body, type }) => `${type} ${body}`));
+  assert.deepEqual([status, shop.orders.size, bodies.size], [201, 1, 1]);
+  assert.ok(shop.arrivals.length > 2);
+});
+
 test("axios keeps its statuses, and an instance without it is as before", async () => {
   shop.script = [refuse('{"code":"declined"}'), refuse()];
   const status = () => page.evaluate(() => api.post("orders", {}, { intent: "cart-9" }).catch(({ response, code }) => [response.status, response.data, code]));

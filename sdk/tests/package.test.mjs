@@ -6,6 +6,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { transform } from "esbuild";
+
 import { messages } from "../dist/index.js";
 import { reference, written } from "../api.mjs";
 import { BUDGETS, integrity, size } from "../size.mjs";
@@ -46,18 +48,34 @@ test("every condition has its types, and they come first", () => {
   }
 });
 
-test("exactly the entries that act when they are imported are named as such", () => {
-  const acting = ["./auto", "./element", "./panel"].filter((entry) => entry in description.exports);
-  const files = acting.flatMap((entry) => [`./dist/${entry.slice(2)}.js`, `./dist/${entry.slice(2)}.cjs`]);
-  assert.deepEqual(description.sideEffects || [], files);
+test("exactly the entries that look for a page when they are imported are named as acting, and none of them needs one", () => {
+  const entries = Object.keys(description.exports).filter((path) => description.exports[path].import);
+  const script = `
+    await Promise.all([import("react"), import("vue")]);
+    const touched = new Set();
+    for (const name of ["localStorage", "sessionStorage", "WebAssembly", "crypto", "performance", "document", "navigator", "HTMLElement", "customElements", "addEventListener"])
+      Object.defineProperty(globalThis, name, { get() { touched.add(name); } });
+    const acting = [];
+    for (const [entry, file] of ${JSON.stringify(entries.map((entry) => [entry, new URL(`../${description.exports[entry].import.default}`, import.meta.url).href]))}) {
+      touched.clear();
+      await import(file);
+      if (touched.size > 0) acting.push(entry);
+    }
+    console.log(JSON.stringify(acting));`;
+  const said = execFileSync(process.execPath, ["--no-warnings", "--input-type=module", "--eval", script], { cwd: fileURLToPath(dist) });
+  const acting = JSON.parse(said);
+  assert.deepEqual(acting, ["./auto", "./element", "./panel"]);
+  assert.deepEqual(description.sideEffects, acting.flatMap((entry) => ["js", "cjs"].map((kind) => `./dist/${entry.slice(2)}.${kind}`)));
 });
 
-test("no script waits at its top, and only those that lie beside a file of their own know their address", () => {
+test("no script waits at its top, and only those that lie beside a file of their own know their address", async () => {
   for (const file of readdirSync(dist).filter((file) => /js$/.test(file))) {
     const text = readFileSync(new URL(file, dist), "utf8");
-    assert.doesNotMatch(text, /^(import[^;]*;)*\s*await\b/, file);
+    // A script that waits at its top cannot be one for `require`.
+    await transform(text, { format: "cjs", define: { "import.meta.url": "undefined" } });
     assert.equal(/\bimport\.meta\b/.test(text), file === "wasm.js", file);
   }
+  await assert.rejects(transform("await 1; export {};", { format: "cjs", logLevel: "silent" }), /Top-level await/);
 });
 
 for (const [file, most] of Object.entries(BUDGETS)) {

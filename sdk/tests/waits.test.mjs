@@ -152,6 +152,20 @@ test("what was heard before the last answer is not in the result", async () => {
   assert.equal(result.problem, undefined);
 });
 
+test("the budget of repetitions is an origin's own: one that is ill holds no other one back", async () => {
+  const sent = network(lost);
+  const { client, events } = await page(memoryStorage(), { retryUnproven: true, maxAttempts: 2 });
+  const order = (intent, url, signal) => client.submit({ ...ORDER, intent, url, signal });
+  const controller = new AbortController();
+  const ill = Array.from({ length: 21 }, (_, number) => order(`ill-${number}`, ORDER.url, controller.signal));
+  while (!events.some(({ type, waitMs }) => type === "wait" && waitMs > 2_000)) await pause(1);
+  const { reason } = await order("other", "https://other.example/orders");
+  assert.deepEqual([reason, sent.filter(({ url }) => url.startsWith("https://other")).length], ["sends_used_up", 2]);
+  assert.ok(events.filter(({ type, intent }) => type === "wait" && intent === "other").every(({ waitMs }) => waitMs < 100));
+  controller.abort();
+  await Promise.all(ill);
+});
+
 test("a page that is hidden keeps sending", async () => {
   globalThis.document = { visibilityState: "hidden", hidden: true, addEventListener() {}, baseURI: ORDER.url };
   globalThis.addEventListener = () => {};
