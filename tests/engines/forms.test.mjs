@@ -77,6 +77,23 @@ inEveryEngine(() => {
     });
   }
 
+  test("the panel shows what happened, in its own style, also where a policy forbids WebAssembly and inline styles", async () => {
+    world.door.pageHeaders = { "content-security-policy": "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; form-action 'self'; img-src data:" };
+    await open("panel");
+    world.door.acts = ["lose"];
+    await world.tab.click("#pay", { times: 2, gapMs: 80 });
+    await paid();
+    await world.tab.wait(() => document.querySelector("oncegate-panel").shadowRoot.querySelector("details[data-intent=cart-1] .state")?.textContent === "done");
+    const [line, log, border, violated] = await world.tab.run(() => {
+      const { shadowRoot } = document.querySelector("oncegate-panel");
+      const style = getComputedStyle(shadowRoot.querySelector("details"));
+      return [shadowRoot.querySelector(".line").textContent, og.log("cart-1").line, style.borderTopStyle, window.violated];
+    });
+    assert.equal(line, log);
+    assert.match(line, /^cart-1: \d sends?, 1 execution/);
+    assert.deepEqual([border, violated], ["solid", []]);
+  });
+
   test("a field that is not valid sends nothing, and the browser says why", async () => {
     await open();
     await world.tab.run(() => (document.querySelector("[type=email]").value = "nobody"));

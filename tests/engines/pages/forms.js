@@ -1,5 +1,5 @@
 // A shop whose form is bound without code: by its attribute, or, with `?element`, by the element in a shadow tree. `?native` leaves it to the
-// browser.
+// browser, `?panel` shows what happens.
 
 const asked = new URLSearchParams(location.search);
 const form = document.getElementById("order");
@@ -15,6 +15,12 @@ if (asked.has("element")) {
   form.before(element);
   element.attachShadow({ mode: "open" }).append(document.createElement("slot"));
   element.append(form);
+}
+if (asked.has("panel")) {
+  window.violated = [];
+  document.addEventListener("securitypolicyviolation", ({ violatedDirective: rule }) => rule.startsWith("style") && violated.push(rule));
+  await import("/oncegate/panel.js");
+  form.after(document.createElement("oncegate-panel"));
 }
 if (!asked.has("native")) await import("/oncegate/auto.js");
 
