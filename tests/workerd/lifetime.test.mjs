@@ -39,6 +39,20 @@ test("i2 all objects are aborted in mid-flight: nothing is executed again, and t
   await isReplayed(key);
 });
 
+test("who has given up waiting makes room for the next one", async () => {
+  const key = newKey();
+  const ask = () => send(key, { hold: true }, { path: "/narrow" });
+  const first = ask();
+  await begun(key);
+  expect((await ask()).body.code).toBe("in_progress");
+  const next = [ask(), ask()];
+  expect((await Promise.race(next)).body.code).toBe("in_progress");
+  await release(key);
+  const answers = await Promise.all(next);
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+  expect((await first).says).toBe("executed");
+});
+
 test("callers whose object is replaced are attached to the attempt under way, and have its answer", async () => {
   const key = newKey();
   const ask = () => send(key, { hold: true }, { path: "/patient" });
