@@ -1,26 +1,15 @@
 // An isolate that did not set the switch itself hears of it by asking, behind a request.
 
 import { env } from "cloudflare:workers";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
+import { later } from "./support/clock.mjs";
 import { effects, newKey, query, send, until } from "./support/gate.mjs";
 
 function set(mode) {
   const position = { mode, actor: "anna", reason: "a test", since_ms: 1 };
   const body = `1 ${JSON.stringify({ to: "set_switch", route: null, position })}`;
   return env.DESK.getByName("desk").fetch("https://desk/", { method: "POST", body });
-}
-
-const { now } = Date;
-let ahead = 0;
-afterAll(() => {
-  Date.now = now;
-});
-
-/** As if time had passed; the gate and its objects are in this isolate. */
-function later(ms) {
-  ahead += ms;
-  Date.now = () => now() + ahead;
 }
 
 test("an isolate acts on a change that another one made, and goes back", async () => {

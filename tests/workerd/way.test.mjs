@@ -1,8 +1,11 @@
 // K6: what the front of `wrangler dev` takes away before the gate sees it.
 
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 
-import { newKey, send } from "./support/gate.mjs";
+import Gate from "../../target/gate/index.js";
+import { effects, GATE, look, newKey, send } from "./support/gate.mjs";
 
 const shown = async (headers, path) => JSON.parse((await send(newKey(), { shows: true }, { path, headers })).body);
 
@@ -23,4 +26,24 @@ test("k6 a header field that is not ASCII reaches the origin as it does without 
   const [kept, passed] = [await shown(headers, "/orders"), await shown(headers, "/not-protected")];
   expect(kept["x-name"]).toMatch(/^J.+rg "the" \\ .+/);
   expect(kept["x-name"]).toBe(passed["x-name"]);
+});
+
+test("a body that breaks off is answered, says nothing of an earlier request, and its key is as good as new", async () => {
+  const key = newKey();
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"status":'));
+    },
+    pull(controller) {
+      controller.error(new Error("the client is gone"));
+    },
+  });
+  const headers = { "content-type": "application/json", "idempotency-key": key };
+  // Whoever calls through the platform is cut off with the body.
+  const gate = new Gate(createExecutionContext(), env);
+  const response = await gate.fetch(new Request(`${GATE}/orders`, { method: "POST", headers, body }));
+  const { code, executed, state } = await response.json();
+  expect([response.status, code, executed, state]).toEqual([400, "body_incomplete", null, null]);
+  expect([(await look(key)).state, await effects(key)]).toEqual(["absent", 0]);
+  expect((await send(key)).says).toBe("executed");
 });
