@@ -43,6 +43,7 @@ async function newCustomer(bidi, group) {
   return {
     first: () => openTab(bidi, userContext, "tab"),
     tab: () => openTab(bidi, userContext, "tab"),
+    slow: (tab, rate) => tab.slow(rate),
     duplicate: (tab) => duplicate(bidi, tab),
     close: () => bidi.send("browser.removeUserContext", { userContext }),
     // Which process is a tab's, nobody says: all that show pages are killed, and with them every tab.

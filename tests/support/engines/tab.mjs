@@ -49,6 +49,18 @@ export class Tab {
     await this.driver.perform([{ type: "key", id: "keys", actions: Array.from({ length: times }, () => press).flat() }]);
   }
 
+  /** Takes the page's thread away most of the time, as a slow processor does: it has one part in `rate`. */
+  slow(rate) {
+    return this.run((parts) => {
+      const share = 5;
+      const spin = () => {
+        for (const end = performance.now() + share * (parts - 1); performance.now() < end; );
+        setTimeout(spin, share);
+      };
+      setTimeout(spin);
+    }, rate);
+  }
+
   reload() {
     return this.driver.reload();
   }

@@ -49,6 +49,7 @@ async function newCustomer(driver) {
   return {
     first: () => session.first(),
     tab: () => session.another("tab"),
+    slow: (tab, rate) => tab.slow(rate),
     duplicate: (tab) => session.appearing(() => openItself(tab)),
     close: () => session.close(),
   };
