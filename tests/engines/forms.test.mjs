@@ -62,6 +62,37 @@ inEveryEngine(() => {
     });
   }
 
+  test("every other kind of body arrives whole, and the same again after a lost answer", async () => {
+    await open();
+    const expected = {
+      text: ["ü", /^text\/plain/],
+      object: ['{"mug":"ü"}', "application/json"],
+      search: ["a=1+2", /^application\/x-www-form-urlencoded/],
+      bytes: ["bytes", undefined],
+      file: ["of a file", "text/csv"],
+    };
+    for (const [kind, [body, type]] of Object.entries(expected)) {
+      world.door.bodies = [];
+      world.door.acts = ["lose"];
+      await world.tab.run(async (which) => {
+        const bodies = {
+          text: "ü",
+          object: { mug: "ü" },
+          search: new URLSearchParams({ a: "1 2" }),
+          bytes: new TextEncoder().encode("bytes"),
+          file: new File(["of a file"], "a.csv", { type: "text/csv" }),
+        };
+        await og.submit({ intent: which, url: "/lab/orders", body: bodies[which] });
+      }, kind);
+      const [first, ...again] = world.door.bodies;
+      assert.equal(first.body, body, kind);
+      if (type instanceof RegExp) assert.match(first.type, type);
+      else assert.equal(first.type, type, kind);
+      assert.ok(again.length > 0, kind);
+      for (const other of again) assert.deepEqual(other, first, kind);
+    }
+  });
+
   for (const binding of ["", "element"]) {
     test(`a form that ${binding ? "the element" : "its attribute"} binds, sent twice: one order; it is busy meanwhile, and keeps the focus`, async () => {
       await open(binding);
