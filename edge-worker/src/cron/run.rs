@@ -70,7 +70,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What is known of it; nothing is written.
+    /// What is known of it; written is at most that it is in trouble.
     pub(super) async fn state(&self, env: &Env, config: &Config) -> Result<Option<State>> {
         let look = ToShard::Look(Look {
             operation: self.operation.reference(),
