@@ -62,8 +62,13 @@ async fn a_message_that_cannot_be_read_is_kept_and_holds_up_no_other() {
             headers.insert("Nats-Msg-Id", id);
         }
         let subject = format!("shop.{topic}");
-        let sent = jetstream.publish_with_headers(subject, headers, payload.into());
-        sent.await.unwrap().await.unwrap();
+        // Nobody hears it yet where the broker has the stream since a moment ago.
+        until(async || {
+            let (subject, headers) = (subject.clone(), headers.clone());
+            let sent = jetstream.publish_with_headers(subject, headers, payload.into());
+            sent.await.unwrap().await.is_ok()
+        })
+        .await;
     }
     world.until_done(1).await;
     let reasons = world.reasons();

@@ -17,9 +17,7 @@ mod dead;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::process::{Child, Command};
-use std::time::Duration;
 
-use async_nats::ConnectOptions;
 use async_nats::jetstream::Context;
 use oncegate_origin::id::Id;
 use oncegate_origin::outbox::{Owed, owe};
@@ -144,11 +142,15 @@ impl World {
         .await;
     }
 
-    /// However busy the machine is.
+    /// On a busy machine a broker that begins takes a connection and drops it.
     async fn jetstream(&self) -> Context {
-        let options = ConnectOptions::new().connection_timeout(Duration::from_secs(60));
-        let client = options.connect(self.url()).await.unwrap();
-        async_nats::jetstream::new(client)
+        let mut client = None;
+        until(async || {
+            client = async_nats::connect(self.url()).await.ok();
+            client.is_some()
+        })
+        .await;
+        async_nats::jetstream::new(client.unwrap())
     }
 
     /// The relay has forgotten what it delivered, and so has the broker.
