@@ -1,9 +1,10 @@
 // Browsers that keep nothing, and pages that may not use WebAssembly.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
-import { inEveryEngine, paid, world } from "../support/engines/index.mjs";
+import { inEveryEngine, paid, ready, world } from "../support/engines/index.mjs";
 import { until } from "../support/stack.mjs";
 
 const heard = (type) => world.tab.run((wanted) => said.some((event) => event.type === wanted), type);
@@ -36,6 +37,18 @@ inEveryEngine(() => {
   test("a policy of script-src 'self' forbids WebAssembly: the same engine runs as plain JavaScript", async () => {
     world.door.pageHeaders = { "content-security-policy": "default-src 'none'; script-src 'self'; connect-src 'self'; form-action 'self'" };
     await world.openShop();
+    await world.tab.click("#pay", { times: 2, gapMs: 80 });
+    await paid();
+    assert.equal(await heard("wasm-blocked"), true);
+    assert.equal(world.door.keys.size, 1);
+  });
+
+  test("so does a policy of nonces with 'strict-dynamic' and trusted types: the second script is trusted through the first", async () => {
+    const page = await readFile(new URL("pages/shop.html", import.meta.url), "utf8");
+    world.door.scripts = { "nonces.html": page.replaceAll("<script ", '<script nonce="once" ') };
+    world.door.pageHeaders = { "content-security-policy": "script-src 'nonce-once' 'strict-dynamic'; require-trusted-types-for 'script'" };
+    await world.tab.open(`${world.door.url}/pages/nonces.html`);
+    await ready(world.tab);
     await world.tab.click("#pay", { times: 2, gapMs: 80 });
     await paid();
     assert.equal(await heard("wasm-blocked"), true);
