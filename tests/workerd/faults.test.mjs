@@ -1,11 +1,11 @@
 // What the platform enforces and workerd on one machine does not: a store that fails, is full, takes no row of 2,000,000 bytes, or
-// is stopped while it writes.
+// is stopped while it writes; and calls between the gate's parts that fail.
 
 import { abortAllDurableObjects } from "cloudflare:test";
-import { env } from "cloudflare:workers";
-import { expect, onTestFinished, test } from "vitest";
+import { env, exports } from "cloudflare:workers";
+import { expect, inject, onTestFinished, test } from "vitest";
 
-import { effects, look, newKey, openShard, send, until } from "./support/gate.mjs";
+import { effects, GATE, look, newKey, openShard, send, until } from "./support/gate.mjs";
 import { watchStore } from "./support/store.mjs";
 
 const LARGEST_ROW = 2_000_000;
@@ -122,4 +122,73 @@ test("what fails in the gate itself is 503 in the gate's own words", async () =>
   expect([refused.status, refused.body.code, refused.body.executed, refused.body.safe_new_key]).toEqual([503, "gate_unavailable", null, false]);
   prototype.getByName = getByName;
   expect([(await send(key)).says, await effects(key)]).toEqual(["executed", 1]);
+});
+
+test("an object that is overloaded is said to be unavailable, asked once more, and counted", async () => {
+  const [key, prototype] = [newKey(), Object.getPrototypeOf(env.SHARDS)];
+  const { getByName } = prototype;
+  onTestFinished(() => {
+    prototype.getByName = getByName;
+  });
+  let asked = 0;
+  prototype.getByName = function (name) {
+    if (!name.startsWith("shard-")) return getByName.call(this, name);
+    return {
+      fetch: async () => {
+        asked += 1;
+        throw Object.assign(new Error("Durable Object is overloaded. Too many requests queued."), { overloaded: true, retryable: true });
+      },
+    };
+  };
+  const refused = await send(key);
+  expect([refused.status, refused.body.code, refused.body.executed, refused.headers.get("retry-after")]).toEqual([503, "gate_unavailable", null, "1"]);
+  expect([asked, await effects(key)]).toEqual([2, 0]);
+  prototype.getByName = getByName;
+  const page = await exports.default.fetch(`${GATE}/.oncegate/v1/metrics`, { headers: { authorization: `Bearer ${inject("metrics")}` } });
+  expect(await page.text()).toMatch(/^oncegate_shard_calls_total\{ended="overloaded"\} 2$/m);
+});
+
+/** What becomes of the next call of a courier: `call` makes it. */
+function withCourier(fate) {
+  let prototype = env.COURIER;
+  while (!Object.hasOwn(prototype, "fetch")) prototype = Object.getPrototypeOf(prototype);
+  const original = prototype.fetch;
+  onTestFinished(() => {
+    prototype.fetch = original;
+  });
+  prototype.fetch = function (...call) {
+    const url = call[0]?.url ?? String(call[0]);
+    if (!url.startsWith("https://courier/")) return original.apply(this, call);
+    prototype.fetch = original;
+    return fate(() => original.apply(this, call));
+  };
+}
+
+const gone = () => {
+  throw new Error("Network connection lost.");
+};
+
+test("a courier that could not be called proves nothing: its attempt is unknown, and the next one has another number", async () => {
+  const [key, other] = [newKey(), newKey()];
+  await openShard(key);
+  withCourier(async () => gone());
+  const lost = await send(key);
+  expect([lost.status, lost.body.code, lost.says, lost.body.safe_new_key]).toEqual([502, "outcome_unknown", "unknown", false]);
+  expect(await look(key)).toMatchObject({ state: "unknown", attempts: 1, unsettled: 1 });
+  expect([(await send(key)).says, (await look(key)).attempts, await effects(key)]).toEqual(["executed", 2, 1]);
+  // Where nobody can be asked it stays so.
+  await openShard(other, "/held");
+  withCourier(async () => gone());
+  expect((await send(other, {}, { path: "/held" })).says).toBe("unknown");
+  const again = await send(other, {}, { path: "/held" });
+  expect([again.status, again.body.code, await effects(other)]).toEqual([409, "outcome_unknown", 0]);
+});
+
+test("a courier that is lost after the record has its answer takes nothing with it: the first request has the answer", async () => {
+  const key = newKey();
+  await openShard(key);
+  withCourier((call) => call().then(gone));
+  const first = await send(key);
+  expect([first.status, first.body, first.headers.get("oncegate-decision")]).toEqual([201, `the answer for ${key}`, "dispatched"]);
+  expect([(await send(key)).says, await effects(key)]).toEqual(["replayed", 1]);
 });

@@ -14,6 +14,9 @@ const stored = JSON.parse(readFileSync(here("fixtures/rows-2/database.json"), "u
 /** What the tests present to the gate's admin endpoints. */
 const ADMIN = "0123456789abcdef";
 
+/** What they present to read its counts. */
+const METRICS = "fedcba9876543210";
+
 /** A route for events that are signed over the body. */
 function event(name, ack) {
   const hmac = { header: "X-Signature", id_header: "X-Event" };
@@ -59,6 +62,7 @@ export default defineConfig({
         bindings: {
           ...stored.secrets,
           ADMIN_SECRETS: `anna=${ADMIN}`,
+          METRICS_SECRETS: `page=${METRICS}`,
           CLAIMS_SECRETS: "worker=0123456789abcdef",
           WEBHOOK_SECRETS: JSON.stringify({ hooked: keys, queued: keys }),
           ORIGIN_URL: inject("origin"),
@@ -79,7 +83,7 @@ export default defineConfig({
     globalSetup: [here("support/origin.mjs")],
     // One workerd at a time: the machine's processors belong to the gate under test.
     fileParallelism: false,
-    provide: { admin: ADMIN },
+    provide: { admin: ADMIN, metrics: METRICS },
     testTimeout: 30_000,
   },
 });

@@ -217,12 +217,9 @@ fn answer_from(now_ms: u64, claim: &Claim, from: Source<'_>, asker: Asker) -> Re
     } = from;
     let mark = Mark::new(&claim.operation, record.kind(), record.terms());
     let view = record.view(now_ms);
-    let code = match admission {
+    let (code, view) = match admission {
         // What is on record may be another request's: of this one nothing is known.
-        Admission::Dispatch(_) => {
-            let unsent = view.of_unsent();
-            return asker.hears(mark.problem(now_ms, Code::OutcomeUnknown, &unsent)?);
-        }
+        Admission::Dispatch(_) => (Code::OutcomeUnknown, view.of_unsent()),
         Admission::Replay => {
             let answer =
                 stored.ok_or_else(|| Error::from("a record without the answer it speaks of"))?;
@@ -233,8 +230,8 @@ fn answer_from(now_ms: u64, claim: &Claim, from: Source<'_>, asker: Asker) -> Re
             let problem = Problem::new(Code::PrincipalMismatch);
             return asker.hears(answer::turn_away(&problem, &claim.operation)?);
         }
-        Admission::Turn(turn) => Code::from(turn),
-        Admission::Wait { .. } => Code::InProgress,
+        Admission::Turn(turn) => (Code::from(turn), view),
+        Admission::Wait { .. } => (Code::InProgress, view),
     };
     asker.hears(match (code, asker) {
         (Code::OutcomeUnknown, Asker::First) => mark.lost(now_ms, 502, &view)?,
