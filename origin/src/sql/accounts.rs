@@ -7,6 +7,7 @@ use std::error::Error;
 use std::fmt;
 
 use sqlx::migrate::{Migrate, MigrateError, Migrator};
+use sqlx::pool::PoolConnection;
 use sqlx::{Connection as _, Pool, SqlStr};
 
 use super::dialect::migrator;
@@ -56,31 +57,31 @@ pub(super) async fn bring_up_to_date<DB: Dialect>(
 ) -> Result<(), sqlx::Error> {
     let mut connection = pool.acquire().await?;
     let done = match DB::lock_of_tables() {
-        Some(lock) => under::<DB>(lock, &mut connection, migrators).await,
+        Some(lock) => under(lock, connection, migrators).await,
         None => in_a_transaction::<DB>(&mut connection, migrators).await,
     };
     Ok(done?)
 }
 
-/// The library's own lock is none on MariaDB.
+/// The library's own lock is none on MariaDB. This one ends with its session, so the connection does not go back to its pool,
+/// however this ends: whoever gives up on it drops it while it waits.
 async fn under<DB: Dialect>(
-    [lock, unlock]: [SqlStr; 2],
-    connection: &mut DB::Connection,
+    lock: SqlStr,
+    mut connection: PoolConnection<DB>,
     migrators: &[Migrator],
 ) -> Result<(), MigrateError> {
-    let held = DB::fetch(connection, lock, &[]).await?;
+    connection.close_on_drop();
+    let held = DB::fetch(&mut connection, lock, &[]).await?;
     let held = held.first().map(|row| DB::integer(row, "held")).transpose();
     if held?.flatten() != Some(1) {
         let why =
             "others have been changing its tables for an hour, or what did so still has the lock";
         return Err(MigrateError::Source(why.into()));
     }
-    let done = compare_and_run::<DB>(connection, migrators).await;
-    // However it ended: the connection goes back to its pool, and would keep the lock.
-    let unlocked = DB::fetch(connection, unlock, &[]).await;
-    done?;
-    unlocked?;
-    Ok(())
+    let done = compare_and_run::<DB>(&mut connection, migrators).await;
+    // What was done is done, whatever the server says to this.
+    let _ = connection.close().await;
+    done
 }
 
 /// The transaction keeps the others away. Where nothing is left to do, it would only wait for whoever writes.

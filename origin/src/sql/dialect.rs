@@ -44,10 +44,10 @@ pub trait Dialect: sqlx::Database<Connection: Migrate> + sealed::Sealed {
     #[doc(hidden)]
     fn meaning(error: &sqlx::Error) -> Meaning;
 
-    /// What waits for the lock of whoever changes tables, with `held` = 1 once it is had, and what gives it back. `None`: a
-    /// transaction is all that is needed.
+    /// What waits for the lock of whoever changes tables, with `held` = 1 once it is had. It is the session's, and ends with it.
+    /// `None`: a transaction is all that is needed.
     #[doc(hidden)]
-    fn lock_of_tables() -> Option<[SqlStr; 2]> {
+    fn lock_of_tables() -> Option<SqlStr> {
         None
     }
 

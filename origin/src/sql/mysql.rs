@@ -47,14 +47,10 @@ impl Dialect for MySql {
     }
 
     /// An hour, since to wait for ever, as MySQL knows it, is to MariaDB not to wait. Names are of the whole server.
-    fn lock_of_tables() -> Option<[SqlStr; 2]> {
-        Some(
-            [
-                "SELECT CAST(GET_LOCK(CONCAT('oncegate.', SHA1(DATABASE())), 3600) AS SIGNED) AS held",
-                "SELECT RELEASE_LOCK(CONCAT('oncegate.', SHA1(DATABASE())))",
-            ]
-            .map(SqlSafeStr::into_sql_str),
-        )
+    fn lock_of_tables() -> Option<SqlStr> {
+        let lock =
+            "SELECT CAST(GET_LOCK(CONCAT('oncegate.', SHA1(DATABASE())), 3600) AS SIGNED) AS held";
+        Some(lock.into_sql_str())
     }
 
     fn snapshot() -> SqlStr {

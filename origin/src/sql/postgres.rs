@@ -36,14 +36,9 @@ impl Dialect for Postgres {
     }
 
     /// A number that nobody else has; it is of this database.
-    fn lock_of_tables() -> Option<[SqlStr; 2]> {
-        Some(
-            [
-                "SELECT CAST(1 AS BIGINT) AS held FROM pg_advisory_lock(8029752514108291)",
-                "SELECT pg_advisory_unlock(8029752514108291)",
-            ]
-            .map(SqlSafeStr::into_sql_str),
-        )
+    fn lock_of_tables() -> Option<SqlStr> {
+        let lock = "SELECT CAST(1 AS BIGINT) AS held FROM pg_advisory_lock(8029752514108291)";
+        Some(lock.into_sql_str())
     }
 
     fn snapshot() -> SqlStr {

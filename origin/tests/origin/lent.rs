@@ -7,11 +7,12 @@ use oncegate_core::key::KeyKind;
 use oncegate_origin::ledger::{Effect, Failure, Ledger};
 use oncegate_origin::sql::{Database, Dialect, Sql, Statements};
 use sqlx::pool::PoolOptions;
-use sqlx::{Pool, SqlitePool};
+use sqlx::{Connection as _, Pool, Sqlite, SqlitePool};
 use tokio::time::timeout;
 
 use crate::books::{Books, Kind};
 use crate::fixture::{answer, call, executed, on_database, take};
+use crate::shop::until;
 
 /// How long the service's own statements wait for a lock, which is none of the ledger's business.
 const SET: Sql = Sql {
@@ -60,6 +61,51 @@ async fn a_migration_that_fails_keeps_nobody_from_the_next() {
         next.await.expect("nobody is waited for").unwrap();
         lent.close().await;
     });
+}
+
+/// A service gives its start so and so long (`timeout`). Whoever comes then does not wait for what it left in its pool.
+#[tokio::test]
+async fn a_migration_that_is_given_up_while_it_waits_keeps_nobody_from_the_next() {
+    on_database!(|fixture| {
+        let waiting = match fixture.books.kind() {
+            Kind::MySql => {
+                "SELECT count(*) FROM information_schema.processlist
+                    WHERE db = database() AND state = 'User lock'"
+            }
+            Kind::Postgres => {
+                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            }
+            // A transaction, which ends with who waits for it.
+            Kind::Sqlite => return,
+        };
+        let url = fixture.books.url();
+        let mut first = DB::Connection::connect(&url).await.unwrap();
+        let lock = DB::lock_of_tables().unwrap();
+        DB::fetch(&mut first, lock, &[]).await.unwrap();
+        let lent = PoolOptions::<DB>::new().max_connections(1);
+        let lent = Database::from(lent.connect(&url).await.unwrap());
+        let copy = lent.clone();
+        let second = tokio::spawn(async move { copy.migrate().await });
+        until(async || fixture.books.number(waiting).await > 0).await;
+        second.abort();
+        assert!(second.await.unwrap_err().is_cancelled());
+        first.close().await.unwrap();
+        let next = timeout(Duration::from_secs(20), Database::<DB>::open(&url));
+        next.await.expect("nobody is waited for").unwrap();
+        lent.migrate().await.unwrap();
+    });
+}
+
+/// It would be another one.
+#[tokio::test]
+async fn a_database_in_memory_is_still_there_after_its_migration() {
+    let pool = PoolOptions::<Sqlite>::new().max_connections(1);
+    let pool = pool.connect("sqlite::memory:").await.unwrap();
+    Database::from(pool.clone()).migrate().await.unwrap();
+    let rows = "SELECT count(*) AS n FROM idempotency_ledger";
+    let row = pool.acquire().await.unwrap().first(rows, &[]).await;
+    assert_eq!(row.unwrap().unwrap().get::<i64>("n").unwrap(), 0);
 }
 
 #[tokio::test]
