@@ -57,13 +57,13 @@ async function taken(request) {
   const type = headers.get("content-type") ?? "";
   const isForm = /^multipart\/form-data\b/i.test(type);
   if (isForm) headers.delete("content-type");
-  const body = await (isForm ? request.formData() : /\bjson\b|urlencoded|^text\//i.test(type) ? request.text() : request.blob()).catch(unreadable);
+  const body = await (isForm ? request.formData().catch(unreadable) : /\bjson\b|urlencoded|^text\//i.test(type) ? request.text() : request.blob());
   return { url, method, headers, credentials, signal, ...((isForm || body.length || body.size) && { body }) };
 }
 
-/** WebKit puts files into a Request, and cannot read them out of it. */
+/** What browsers throw does not tell these cases apart. */
 function unreadable(cause) {
-  throw new OncegateError("body_unreadable", "this browser cannot read the files out of a Request: give fetch the address and the form, or submit the form itself", { cause });
+  throw new OncegateError("body_unreadable", "the form cannot be read out of this Request (WebKit never reads its files; elsewhere one may be gone, or it is no form): give fetch the address and the form, or submit it", { cause });
 }
 
 function responseOf(result) {

@@ -231,7 +231,7 @@ export class OncegateError extends Error {
   /**
    * - `body_is_stream`: a stream can be read once only.
    * - `body_missing`: `resume` of a look-up.
-   * - `body_unreadable`: a file cannot be read (any more), or not out of a `Request`, which WebKit cannot.
+   * - `body_unreadable`: a file cannot be read (any more), or a form not out of a `Request`: WebKit cannot read files out of one.
    * - `body_unsupported`: something else that is no {@link Body}.
    * - `header_reserved`: `Idempotency-Key` among the headers.
    * - `ignore_invalid`: `ignore` is no list of texts, or names members of JSON without pointers.

@@ -130,6 +130,20 @@ test("a Request whose answers are lost has the same body every time", async () =
   assert.ok(shop.arrivals.length > 2);
 });
 
+test("a Request whose body cannot be read is refused before anything is sent, and what is wrong is said of forms only", async () => {
+  const refused = await page.evaluate(async () => {
+    const stream = new ReadableStream({ start: (controller) => controller.error(new Error()) });
+    const bodies = { "multipart/form-data; boundary=x": "no form", "application/json": stream };
+    const requests = Object.entries(bodies).map(([type, body]) => new Request("/orders", { method: "POST", body, duplex: "half", headers: { "content-type": type } }));
+    return Promise.all(requests.map((request) => fetch(request).catch(({ name, code, message, cause }) => [name, code, message, cause?.name])));
+  });
+  assert.deepEqual(refused, [
+    ["OncegateError", "body_unreadable", "oncegate: the form cannot be read out of this Request (WebKit never reads its files; elsewhere one may be gone, or it is no form): give fetch the address and the form, or submit it", "TypeError"],
+    ["TypeError", undefined, "Failed to fetch", undefined],
+  ]);
+  assert.equal(shop.arrivals.length, 0);
+});
+
 test("axios keeps its statuses, and an instance without it is as before", async () => {
   shop.script = [refuse('{"code":"declined"}'), refuse()];
   const status = () => page.evaluate(() => api.post("orders", {}, { intent: "cart-9" }).catch(({ response, code }) => [response.status, response.data, code]));
