@@ -27,14 +27,14 @@ function event(name, ack) {
 const keys = [{ name: "s1", secret: "0123456789abcdef" }];
 
 /**
- * Those of the stored databases, two that the gate finishes by itself, one whose clients wait, one of which only one waits, two whose operations are soon over, one with the usual times, one that takes tokens,
+ * Those of the stored databases, two that the gate finishes by itself, one at which three wait, one at which one waits, two whose operations are soon over, one with the usual times, one that takes tokens,
  * two of another Worker, one for jobs, whose attempts are not given up however slow the machine is, and two for events.
  */
 const routes = [
   ...stored.routes,
   { ...stored.routes[0], name: "finished", path: "/finished", finish: true, lease_ms: 60_000 },
   { ...stored.routes[0], name: "revived", path: "/revived", finish: true },
-  { ...stored.routes[0], name: "patient", path: "/patient", wait_ms: 10_000, client_timeout_ms: 20_000, lease_ms: 30_000 },
+  { ...stored.routes[0], name: "patient", path: "/patient", max_waiters: 3, wait_ms: 10_000, client_timeout_ms: 20_000, lease_ms: 30_000 },
   { ...stored.routes[0], name: "days", path: "/days", finish: true, result_ttl_s: 86_400, key_ttl_s: 604_800, ledger_retention_s: 2_592_000 },
   { ...stored.routes[0], name: "narrow", path: "/narrow", max_waiters: 1, wait_ms: 2_000, client_timeout_ms: 20_000, lease_ms: 30_000 },
   { ...stored.routes[0], name: "brief", path: "/brief", result_ttl_s: 1, key_ttl_s: 1 },
