@@ -5,7 +5,6 @@ use std::process;
 use std::time::Duration;
 
 use oncegate_client::Claims;
-use sqlx::migrate::MigrateError;
 use sqlx::{MySql, Postgres, Sqlite};
 use uuid::Uuid;
 
@@ -173,29 +172,8 @@ async fn open<DB: Dialect>(url: &str) -> Result<Database<DB>, Trouble> {
 /// Opens a database with all tables up to date.
 pub(crate) async fn open_tables<DB: Dialect>(url: &str) -> Result<Database<DB>, Trouble> {
     let opened = Database::open_shop(url).await;
-    opened.map_err(|error| match &error {
-        sqlx::Error::Migrate(cause) => advise(cause),
-        _ => error.into(),
+    opened.map_err(|error| match OtherBuild::of(&error) {
+        Some(other) => format!("{other} (`cargo xtask up --fresh` makes one)").into(),
+        None => error.into(),
     })
-}
-
-/// What to do about tables of another build. A version that this one does not have is a later one's or an earlier one's: who knows.
-fn advise(cause: &MigrateError) -> Trouble {
-    let MigrateError::Source(source) = cause else {
-        return cause.to_string().into();
-    };
-    let Some(other) = source.downcast_ref::<OtherBuild>() else {
-        return cause.to_string().into();
-    };
-    match other.cause {
-        MigrateError::VersionMissing(_) => format!(
-            "another build made its tables ({other}): use the newer build that did, or, if it was an earlier one, start with an \
-             empty database (`cargo xtask up --fresh`)"
-        ),
-        _ => format!(
-            "an earlier build made its tables, and they cannot be brought up to date ({other}). \
-             Start with an empty database; `cargo xtask up --fresh` makes one"
-        ),
-    }
-    .into()
 }

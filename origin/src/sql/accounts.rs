@@ -20,18 +20,44 @@ const IS_THERE: Sql = Sql {
     sqlite: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
 };
 
-/// Another build than this one made the tables.
+/// Another build than this one made the tables, which stay as they are. It says what to do.
 #[derive(Debug)]
-pub(crate) struct OtherBuild {
+pub struct OtherBuild {
     /// The table that says so.
     account: String,
     /// What is not as this build would have it.
-    pub(crate) cause: MigrateError,
+    cause: MigrateError,
 }
 
+impl OtherBuild {
+    /// Whether that is why a migration failed.
+    pub fn of(error: &sqlx::Error) -> Option<&Self> {
+        let sqlx::Error::Migrate(cause) = error else {
+            return None;
+        };
+        match &**cause {
+            MigrateError::Source(source) => source.downcast_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// A version that this build does not have is a later one's or an earlier one's: who knows.
 impl fmt::Display for OtherBuild {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.account, self.cause)
+        let Self { account, cause } = self;
+        match cause {
+            MigrateError::VersionMissing(_) => write!(
+                f,
+                "another build made its tables ({account}: {cause}): use the newer build that did, or, if it was an earlier \
+                 one, start with an empty database"
+            ),
+            _ => write!(
+                f,
+                "an earlier build made its tables, and they cannot be brought up to date ({account}: {cause}): start with an \
+                 empty database"
+            ),
+        }
     }
 }
 

@@ -91,7 +91,8 @@ impl<DB: Dialect> Database<DB> {
     ///
     /// # Errors
     ///
-    /// The URL is not of this database, it cannot be opened, or another version has changed the table.
+    /// The URL is not of this database, it cannot be opened, or another version has changed the table
+    /// ([`OtherBuild`](super::OtherBuild)).
     pub async fn open(url: &str) -> Result<Self, sqlx::Error> {
         let database = Self::connect(url).await?;
         database.migrate().await?;
@@ -116,11 +117,11 @@ impl<DB: Dialect> Database<DB> {
     }
 
     /// Brings the ledger's table up to date, `idempotency_ledger`. What was done is written down in a table of its own,
-    /// `idempotency_ledger_migrations`; no other is made.
+    /// `idempotency_ledger_migrations`; no other is made. On a server, the connection that it takes is closed afterwards.
     ///
     /// # Errors
     ///
-    /// The database cannot be reached, or another version has changed the table.
+    /// The database cannot be reached, or another version has changed the table ([`OtherBuild`](super::OtherBuild)).
     pub async fn migrate(&self) -> Result<(), sqlx::Error> {
         let migrators = [accounts::ledgers::<DB>()];
         accounts::bring_up_to_date(&self.writers, &migrators).await
@@ -132,7 +133,8 @@ impl<DB: Dialect> Database<DB> {
     ///
     /// # Errors
     ///
-    /// The database cannot be reached, has such a table already, or another version has changed one.
+    /// The database cannot be reached, has such a table already, or another version has changed one
+    /// ([`OtherBuild`](super::OtherBuild)).
     pub async fn migrate_beside(&self) -> Result<(), sqlx::Error> {
         let migrators = [accounts::ledgers::<DB>(), accounts::besides::<DB>()];
         accounts::bring_up_to_date(&self.writers, &migrators).await
@@ -142,7 +144,7 @@ impl<DB: Dialect> Database<DB> {
     ///
     /// # Errors
     ///
-    /// The database cannot be reached, or another version has changed the tables.
+    /// The database cannot be reached, or another version has changed the tables ([`OtherBuild`](super::OtherBuild)).
     #[cfg(feature = "shop")]
     pub async fn migrate_shop(&self) -> Result<(), sqlx::Error> {
         let migrators = [

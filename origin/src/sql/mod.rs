@@ -27,8 +27,7 @@ mod sqlite;
 mod transaction;
 pub(crate) mod work;
 
-#[cfg(feature = "shop")]
-pub(crate) use self::accounts::OtherBuild;
+pub use self::accounts::OtherBuild;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) use self::database::POOL;
 pub(crate) use self::database::{Busy, Patience, is_busy};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use oncegate_core::key::KeyKind;
 use oncegate_origin::ledger::{Effect, Failure, Ledger};
-use oncegate_origin::sql::{Database, Dialect, Sql, Statements};
+use oncegate_origin::sql::{Database, Dialect, OtherBuild, Sql, Statements};
 use sqlx::pool::PoolOptions;
 use sqlx::{Connection as _, Pool, Sqlite, SqlitePool};
 use tokio::time::timeout;
@@ -94,6 +94,25 @@ async fn a_migration_that_is_given_up_while_it_waits_keeps_nobody_from_the_next(
         let next = timeout(Duration::from_secs(20), Database::<DB>::open(&url));
         next.await.expect("nobody is waited for").unwrap();
         lent.migrate().await.unwrap();
+    });
+}
+
+/// A service has no command line that would say it.
+#[tokio::test]
+async fn a_service_hears_of_tables_of_another_build_with_what_to_do() {
+    on_database!(|fixture| {
+        let later = "INSERT INTO idempotency_ledger_migrations
+                (version, description, success, checksum, execution_time)
+             SELECT 99, 'later', success, checksum, 1 FROM idempotency_ledger_migrations";
+        fixture.books.run(later).await;
+        let pool = Pool::<DB>::connect(&fixture.books.url()).await.unwrap();
+        let error = Database::from(pool).migrate().await.unwrap_err();
+        let other = OtherBuild::of(&error).expect("it can be told").to_string();
+        for part in ["idempotency_ledger_migrations", "use the newer build"] {
+            assert!(other.contains(part), "{other}");
+        }
+        assert!(error.to_string().ends_with(&other), "{error}");
+        assert!(OtherBuild::of(&sqlx::Error::PoolClosed).is_none());
     });
 }
 
