@@ -99,9 +99,15 @@ async fn under<DB: Dialect>(
     connection.close_on_drop();
     let held = DB::fetch(&mut connection, lock, &[]).await?;
     let held = held.first().map(|row| DB::integer(row, "held")).transpose();
-    if held?.flatten() != Some(1) {
-        let why =
-            "others have been changing its tables for an hour, or what did so still has the lock";
+    let why = match held?.flatten() {
+        Some(1) => None,
+        Some(_) => Some(
+            "others have been changing its tables for an hour, or what did so still has the lock: see `SHOW PROCESSLIST` and end \
+             who has it",
+        ),
+        None => Some("the server gave no lock; does the URL name a database?"),
+    };
+    if let Some(why) = why {
         return Err(MigrateError::Source(why.into()));
     }
     let done = compare_and_run::<DB>(&mut connection, migrators).await;

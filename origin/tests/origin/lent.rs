@@ -116,6 +116,21 @@ async fn a_service_hears_of_tables_of_another_build_with_what_to_do() {
     });
 }
 
+/// Nothing but MySQL and MariaDB opens a URL that names none.
+#[tokio::test]
+async fn a_url_without_a_database_is_told() {
+    on_database!(|fixture| {
+        if fixture.books.kind() != Kind::MySql {
+            return;
+        }
+        let url = fixture.books.url();
+        let (server, _) = url.rsplit_once('/').unwrap();
+        let error = Database::<DB>::open(server).await.unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("does the URL name a database?"), "{told}");
+    });
+}
+
 /// It would be another one.
 #[tokio::test]
 async fn a_database_in_memory_is_still_there_after_its_migration() {
