@@ -11,7 +11,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Connection as _, Pool, SqlStr};
 
 use super::dialect::migrator;
-use super::{Dialect, LOCK_WAIT, Sql, Statements};
+use super::{Dialect, LOCK_WAIT, Sql, Statements, is_busy};
 
 /// Whether there is a table of this name.
 const IS_THERE: Sql = Sql {
@@ -86,7 +86,20 @@ pub(super) async fn bring_up_to_date<DB: Dialect>(
         Some(lock) => under(lock, connection, migrators).await,
         None => in_a_transaction::<DB>(&mut connection, migrators).await,
     };
-    Ok(done?)
+    Ok(done.map_err(told::<DB>)?)
+}
+
+/// A wait for locks has an end, on SQLite also that for whoever changes tables.
+fn told<DB: Dialect>(error: MigrateError) -> MigrateError {
+    match error {
+        MigrateError::Execute(busy) | MigrateError::ExecuteMigration(busy, _)
+            if is_busy::<DB>(&busy) =>
+        {
+            let why = format!("another program is changing its tables: start again ({busy})");
+            MigrateError::Source(why.into())
+        }
+        other => other,
+    }
 }
 
 /// The library's own lock is none on MariaDB. This one ends with its session, so the connection does not go back to its pool,

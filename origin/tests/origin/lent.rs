@@ -7,6 +7,7 @@ use oncegate_core::key::KeyKind;
 use oncegate_origin::ledger::{Effect, Failure, Ledger};
 use oncegate_origin::sql::{Database, Dialect, OtherBuild, Sql, Statements};
 use sqlx::pool::PoolOptions;
+use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection as _, Pool, Sqlite, SqlitePool};
 use tokio::time::timeout;
 
@@ -129,6 +130,22 @@ async fn a_url_without_a_database_is_told() {
         let told = error.to_string();
         assert!(told.contains("does the URL name a database?"), "{told}");
     });
+}
+
+/// SQLite knows no lock that is waited for without end.
+#[tokio::test]
+async fn who_waits_in_vain_for_another_that_changes_tables_is_told_to_start_again() {
+    let books = Books::in_a_file();
+    let options: SqliteConnectOptions = books.url().parse().unwrap();
+    let options = options.create_if_missing(true).busy_timeout(Duration::ZERO);
+    let pool = SqlitePool::connect_with(options).await.unwrap();
+    let other = books.lock_file().await;
+    let database = Database::from(pool);
+    let told = database.migrate().await.unwrap_err().to_string();
+    let advice = "another program is changing its tables: start again";
+    assert!(told.contains(advice), "{told}");
+    other.close().await.unwrap();
+    database.migrate().await.unwrap();
 }
 
 /// It would be another one.
