@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
 use crate::call::Call;
 use crate::client::Client;
@@ -182,11 +182,7 @@ impl Claims {
     /// `select!`. A heartbeat that is not answered by then is made good by the next one.
     pub async fn keep(&self, claim: &Claim) {
         let third = (self.lease / 3).max(Duration::from_millis(1));
-        let mut beats = interval(third);
-        // After a standstill one will do.
-        beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // The claim was just granted.
-        beats.tick().await;
+        let mut beats = beats(third);
         loop {
             beats.tick().await;
             let heard = timeout(third, self.heartbeat(claim)).await;
@@ -300,9 +296,34 @@ fn refused(code: Option<String>, detail: Option<String>, retry_after_ms: Option<
     }
 }
 
+/// The claim was just granted, so the first one is due after a third. After a standstill one will do.
+fn beats(third: Duration) -> Interval {
+    let mut beats = interval_at(Instant::now() + third, third);
+    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    beats
+}
+
 fn unsaid() -> Error {
     Error::NoAnswer {
         doing: "claiming or speaking for a message".to_owned(),
         reason: "what came is not what this gate says of claims".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All others would be made up for at once. A tick says when it was due.
+    #[tokio::test]
+    async fn after_a_standstill_of_five_thirds_one_heartbeat_is_due() {
+        let third = Duration::from_millis(20);
+        let begun = Instant::now();
+        let mut beats = beats(third);
+        std::thread::sleep(third * 5);
+        let after = Instant::now();
+        let first = beats.tick().await;
+        assert!(first >= begun + third && first < after, "at once");
+        assert!(beats.tick().await >= after + third, "a third later");
     }
 }
