@@ -87,8 +87,9 @@ impl Row {
         match (conflicts > 0.0, self.excess()) {
             (false, 0) => String::new(),
             (true, 0) => format!("  {conflicts:.0} % are 409"),
-            (_, excess) => {
-                format!("  {conflicts:.0} % are 409, executed up to {excess} times more")
+            (false, excess) => format!("  executed up to {excess} times too often"),
+            (true, excess) => {
+                format!("  {conflicts:.0} % are 409, executed up to {excess} times too often")
             }
         }
     }
@@ -249,7 +250,8 @@ mod tests {
         };
         assert!(told(0.0, 0).ends_with("1.00\n"), "{}", told(0.0, 0));
         assert!(told(0.8, 0).ends_with("1.00  80 % are 409\n"));
-        assert!(told(0.8, 2).ends_with("80 % are 409, executed up to 2 times more\n"));
+        assert!(told(0.0, 2).ends_with("1.00  executed up to 2 times too often\n"));
+        assert!(told(0.8, 2).ends_with("80 % are 409, executed up to 2 times too often\n"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail};
 
 use super::keys::{Keys, request};
-use super::load::{self, Script};
+use super::load::{self, Lap, Script};
 use super::origin::Origin;
 use super::report::{Figures, Row, Section};
 use super::rivals::Running;
@@ -12,6 +12,9 @@ use super::runtime::Runtime;
 
 /// Connections, and requests on each of them.
 type Shape = (usize, usize);
+
+/// What sends a script to an address, and which status it takes for an answer.
+type Run = fn(&str, &Script, u16) -> Result<Lap>;
 
 /// The usual load: enough to keep the runtime busy, little enough for a lap of about a second.
 const USUAL: Shape = (32, 40);
@@ -114,13 +117,11 @@ impl Rounds<'_> {
 
     /// What a rival makes of a crowd is counted, where the gate has to serve everybody.
     fn rivals_crowd(&self, runtime: &Runtime, script: &Script) -> Result<Figures> {
-        let (calls, cpu) = (self.origin.calls(), runtime.cpu()?);
-        let lap = load::run_with_conflicts(runtime.address(), script, 201)?;
-        let (calls, cpu) = (self.origin.calls() - calls, runtime.cpu()? - cpu);
+        let (figures, calls) = self.counted(runtime, script, load::run_with_conflicts)?;
         let Some(excess) = calls.checked_sub(1) else {
             bail!("the origin was not called");
         };
-        Ok(Figures::new(&lap, cpu).with_excess(excess))
+        Ok(figures.with_excess(excess))
     }
 
     /// The gate with shards that hold so many operations already, in turns.
@@ -164,15 +165,21 @@ impl Rounds<'_> {
     }
 
     fn lap(&self, runtime: &Runtime, script: &Script, executed: usize) -> Result<Figures> {
-        let (calls, cpu) = (self.origin.calls(), runtime.cpu()?);
-        let lap = load::run(runtime.address(), script, 201)?;
-        let (calls, cpu) = (self.origin.calls() - calls, runtime.cpu()? - cpu);
+        let (figures, calls) = self.counted(runtime, script, load::run)?;
         if calls != executed as u64 {
             bail!(
                 "the origin was called {calls} times, not {executed} times as was to be measured"
             );
         }
-        Ok(Figures::new(&lap, cpu))
+        Ok(figures)
+    }
+
+    /// A lap, and how often the origin was called during it.
+    fn counted(&self, runtime: &Runtime, script: &Script, run: Run) -> Result<(Figures, u64)> {
+        let (calls, cpu) = (self.origin.calls(), runtime.cpu()?);
+        let lap = run(runtime.address(), script, 201)?;
+        let (calls, cpu) = (self.origin.calls() - calls, runtime.cpu()? - cpu);
+        Ok((Figures::new(&lap, cpu), calls))
     }
 }
 
