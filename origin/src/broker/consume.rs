@@ -157,7 +157,13 @@ impl Broker {
         };
         let stream = self.0.get_stream(STREAM).await?;
         let made = stream.create_consumer(settings).await;
-        Ok(made.map_err(|error| format!("cannot use the broker's consumer {CONSUMER}: {error}"))?)
+        Ok(made.map_err(|error| {
+            format!(
+                "cannot use the broker's consumer {CONSUMER}: {error}. If another build's settings are in the way, delete it and \
+                 start again (`nats consumer rm {STREAM} {CONSUMER}`): its messages stay in the stream, and what was worked off \
+                 of them is remembered by its record"
+            )
+        })?)
     }
 }
 

@@ -188,6 +188,30 @@ async fn a_consumer_that_an_earlier_build_left_is_set_anew_and_keeps_its_place()
     consumer.abort();
 }
 
+/// Not everything of a consumer can be set anew. What a person reads then, helps.
+#[tokio::test]
+async fn a_consumer_that_cannot_be_set_anew_is_told_with_what_to_do() {
+    let (world, _programs) = World::with_relayed(2).await;
+    let stream = world.jetstream().await.get_stream("oncegate-shop").await;
+    let stream = stream.unwrap();
+    let settings = pull::Config {
+        durable_name: Some("effects".into()),
+        max_waiting: 7,
+        ..pull::Config::default()
+    };
+    stream.create_consumer(settings).await.unwrap();
+    let refused = world.consume_with(Limits::default(), None).await;
+    let told = refused.await.unwrap().unwrap_err().to_string();
+    assert!(
+        told.contains("`nats consumer rm oncegate-shop effects`"),
+        "{told}"
+    );
+    stream.delete_consumer("effects").await.unwrap();
+    let consumer = world.consume_with(Limits::default(), None).await;
+    world.until_done(2).await;
+    consumer.abort();
+}
+
 #[tokio::test]
 async fn a_message_that_somebody_has_for_long_is_delivered_to_nobody_else() {
     let world = World::with_messages(1).await;
