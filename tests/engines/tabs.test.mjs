@@ -55,8 +55,9 @@ inEveryEngine((engine) => {
     await until(() => world.stack.rows().orders, (orders) => orders === 1);
     const copy = await world.customer.duplicate(world.tab);
     await ready(copy);
-    const [mark, state] = await copy.run(() => [sessionStorage.getItem("mark"), history.state]);
+    const [mark, count, state] = await copy.run(() => [sessionStorage.getItem("mark"), sessionStorage.length, history.state]);
     assert.equal(mark, "of this tab", "it is a duplicate, and no second tab");
+    assert.equal(count, 1, "the SDK keeps nothing in the session storage");
     if (engine !== "webkit") assert.equal(state, "of this tab");
     await copy.wait(() => said.some(({ type }) => type === "tab-wait"));
     world.door.letGo();
