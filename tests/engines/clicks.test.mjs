@@ -33,7 +33,7 @@ inEveryEngine(() => {
   }
 
   for (const rate of [6, 20]) {
-    test(`a double click, 80 ms apart, processor slowed down ${rate} times`, async () => {
+    test(`a double click, 80 ms apart, on a page that gets one part in ${rate} of the processor`, async () => {
       await world.openShop();
       await world.customer.slow(world.tab, rate);
       await world.tab.click("#pay", { times: 2, gapMs: 80 });
