@@ -5,7 +5,7 @@
 
 import { canonical } from "./canonical.js";
 import { OncegateError } from "./error.js";
-import { drawSecret } from "./store.js";
+import { drawHex } from "./random.js";
 
 const FORM = "application/x-www-form-urlencoded";
 const SENTENCE = "body must be a string, a plain object or array, URLSearchParams, FormData, a Blob, an ArrayBuffer or a typed array";
@@ -50,7 +50,7 @@ function takeSearch(search, ignore) {
 
 /** One boundary for all sends: the form is written once. Not by `new Response(form)`: WebKit cannot read files out of that. */
 function takeForm(form, ignore) {
-  const boundary = `----${drawSecret()}`;
+  const boundary = `----${drawHex()}`;
   return { contentType: `multipart/form-data; boundary=${boundary}`, parts: entries(form, ignore), load: () => bytesOf(new Blob(written(form, boundary))) };
 }
 

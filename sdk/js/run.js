@@ -8,7 +8,7 @@ import { now } from "./clock.js";
 import { engine } from "./engine.js";
 import { toCall } from "./job.js";
 import { bytesOfParts } from "./payload.js";
-import { drawSecret } from "./store.js";
+import { drawHex } from "./random.js";
 
 /** The longest time that a timer takes; the engine asks again if it was too short. */
 const LONGEST_MS = 0x7fffffff;
@@ -71,7 +71,7 @@ export class Run {
   /** Reads the payload; what comes back tells it from others. */
   async #load() {
     const job = this.#job;
-    job.secret ??= job.intent === undefined ? drawSecret() : this.#store.secret();
+    job.secret ??= job.intent === undefined ? drawHex() : this.#store.secret();
     await job.load();
     return job.parts.length > 0 ? engine().digest(job.secret, await bytesOfParts(job.parts)) : "";
   }

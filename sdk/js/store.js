@@ -2,6 +2,8 @@
 //
 // Every record is read anew before it is used: other tabs write the same ones.
 
+import { drawHex } from "./random.js";
+
 const SECRET = "oncegate:secret";
 const INTENT = "oncegate:intent:";
 const LOG = "oncegate:log";
@@ -20,7 +22,7 @@ export class Store {
 
   /** The install secret, made if there is none. What is there after writing counts: another tab may have been first. */
   secret() {
-    if (!this.hasSecret()) this.#storage.set(SECRET, drawSecret());
+    if (!this.hasSecret()) this.#storage.set(SECRET, drawHex());
     return this.#storage.get(SECRET);
   }
 
@@ -46,12 +48,6 @@ export class Store {
   writeLog(entries) {
     this.#storage.set(LOG, JSON.stringify(entries));
   }
-}
-
-/** 64 hexadecimal digits of the host's cryptographic source. */
-export function drawSecret() {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function isSecret(text) {
