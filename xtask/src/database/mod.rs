@@ -16,7 +16,7 @@ use clap::ValueEnum;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::process::{Process, ask, children_of, run};
+use crate::process::{Process, ask, children_of, is_over, run};
 use crate::project::Project;
 use crate::setup::{self, Programs};
 use crate::stack::ports::Ports;
@@ -94,17 +94,23 @@ impl Server {
         Ok(())
     }
 
-    /// Ends it as a crash does. PostgreSQL's backends lead groups of their own, and one that is busy would live on and keep
+    /// Ends it as a crash does. PostgreSQL's backends lead groups of their own, and one that lives on, or is not over yet, keeps
     /// the server from starting again.
     pub(crate) fn kill(&mut self) {
         let Some(mut process) = self.process.take() else {
             return;
         };
+        // Otherwise it would take on another one meanwhile.
+        process.pause();
         let backends = children_of(process.id());
         process.kill();
-        for backend in backends {
+        for backend in &backends {
             // It may have ended with its server.
-            let _ = kill(Pid::from_raw(backend), Signal::SIGKILL);
+            let _ = kill(Pid::from_raw(*backend), Signal::SIGKILL);
+        }
+        let deadline = Instant::now() + STARTING;
+        while !backends.iter().copied().all(is_over) && Instant::now() < deadline {
+            sleep(POLL);
         }
     }
 

@@ -20,6 +20,9 @@ use crate::ui::say;
 /// How long a group may take to end by itself before it is killed.
 pub(super) const GRACE: Duration = Duration::from_secs(4);
 const POLL: Duration = Duration::from_millis(10);
+/// Places in what the system says of a process.
+const STATE: usize = 0;
+const PARENT: usize = 1;
 
 static LIVING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
@@ -41,6 +44,12 @@ pub(super) fn end(leader: u32, grace: Duration) {
 pub(super) fn kill(leader: u32) {
     end_groups(&[raw(leader)], Duration::ZERO);
     living_groups().remove(&raw(leader));
+}
+
+/// Keeps a process from going on, until it is killed.
+pub(super) fn pause(process: u32) {
+    // It may have ended.
+    let _ = signal_process(Pid::from_raw(raw(process)), Signal::SIGSTOP);
 }
 
 /// Ends every process that this program started, also those that left their group.
@@ -156,13 +165,19 @@ pub(crate) fn children_of(process: u32) -> Vec<i32> {
     let process = process.to_string();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    ids.filter(|id| parent(*id).as_deref() == Some(process.as_str()))
+    ids.filter(|id| stat(*id, PARENT).as_deref() == Some(process.as_str()))
         .collect()
 }
 
-fn parent(id: i32) -> Option<String> {
+/// Whether nothing of a process is left but, at most, what its parent has yet to hear.
+pub(crate) fn is_over(process: i32) -> bool {
+    stat(process, STATE).is_none_or(|state| state == "Z")
+}
+
+/// What the system says of a process, by its place after the command's name.
+fn stat(id: i32, place: usize) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The command's name stands in parentheses and may hold anything, spaces and parentheses included.
     let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(1).map(str::to_owned)
+    rest.split_whitespace().nth(place).map(str::to_owned)
 }

@@ -16,7 +16,7 @@ use anyhow::{Context, Error, Result};
 
 use crate::ui::Step;
 
-pub(crate) use groups::{children_of, end_everything, end_on_signals};
+pub(crate) use groups::{children_of, end_everything, end_on_signals, is_over};
 use output::tail;
 use watcher::Watcher;
 
@@ -65,6 +65,11 @@ impl Process {
     pub(crate) fn stop(&mut self) {
         groups::end(self.child.id(), groups::GRACE);
         let _ = self.child.wait();
+    }
+
+    /// Keeps it from going on, until it is killed.
+    pub(crate) fn pause(&self) {
+        groups::pause(self.child.id());
     }
 
     /// Kills the group without asking, as a crash does.
