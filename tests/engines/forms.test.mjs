@@ -47,10 +47,17 @@ async function sends(asked, enctype) {
   await world.tab.enter("#pay");
   const [{ type, body }] = await until(() => world.door.bodies.slice(before), ({ length }) => length > 0);
   await until(() => world.door.open, (open) => open === 0);
+  if (asked === "native") await until(() => world.tab.run(hasItsAnswer), Boolean);
   const media = type.replace(/; ?charset=.*/i, "").replace("; ", ";");
   const [, boundary] = /boundary=(.*)/.exec(media) ?? [];
   return [media, body].map((text) => (boundary ? text.replaceAll(boundary, "…") : text));
 }
+
+/** Whether the browser has put the answer where it belongs: until then, a browser may not leave the page in peace. */
+const hasItsAnswer = () => {
+  const shown = document.querySelector("iframe").contentDocument;
+  return shown === null || (shown.URL !== "about:blank" && shown.readyState === "complete");
+};
 
 inEveryEngine(() => {
   for (const enctype of ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"]) {
