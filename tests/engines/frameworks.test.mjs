@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
 import { FRAMEWORKS, pageOf } from "../../sdk/tests/frameworks.mjs";
-import { inEveryEngine, world } from "../support/engines/index.mjs";
+import { inEveryEngine, payWithoutAnswer, world } from "../support/engines/index.mjs";
 import { order, until } from "../support/stack.mjs";
 
 const scripts = {};
@@ -27,13 +27,6 @@ const watch = () =>
     window.shown = [];
     new MutationObserver(() => shown.at(-1) !== output.dataset.state && shown.push(output.dataset.state)).observe(output, { attributeFilter: ["data-state"] });
   });
-
-/** Presses Pay; the order has been executed, and its answer does not come. */
-async function payWithoutAnswer() {
-  world.door.acts = ["hold"];
-  await world.tab.click("#pay");
-  await until(() => world.stack.rows().orders, (orders) => orders === 1);
-}
 
 /** The database has one order, and the component says that it is paid. */
 async function isPaid() {

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_nats::jetstream::consumer::pull;
+use async_nats::jetstream::consumer::{PullConsumer, pull};
+use async_nats::jetstream::stream::Stream;
 use futures_util::StreamExt as _;
 use oncegate_client::{Claims, Client};
 use oncegate_origin::broker::{Broker, Limits};
@@ -36,6 +37,18 @@ impl World {
         });
         let (database, broker) = (self.books.url(), self.url());
         with_database!(self.books.kind(), DB => tokio::spawn(consume::<DB>(database, broker, limits, claims)))
+    }
+
+    /// The consumer as another build has set it, and the stream that it is of.
+    async fn left_by_an_earlier_build(&self, settings: pull::Config) -> (Stream, PullConsumer) {
+        let stream = self.jetstream().await.get_stream("oncegate-shop").await;
+        let stream = stream.unwrap();
+        let settings = pull::Config {
+            durable_name: Some("effects".into()),
+            ..settings
+        };
+        let consumer = stream.create_consumer(settings).await.unwrap();
+        (stream, consumer)
     }
 
     /// How often the broker has delivered, and how many it waits for.
@@ -163,15 +176,12 @@ async fn work_that_does_not_end_is_handed_on_and_is_no_failure() {
 #[tokio::test]
 async fn a_consumer_that_an_earlier_build_left_is_set_anew_and_keeps_its_place() {
     let (world, _programs) = World::with_relayed(4).await;
-    let stream = world.jetstream().await.get_stream("oncegate-shop").await;
-    let stream = stream.unwrap();
     let settings = pull::Config {
-        durable_name: Some("effects".into()),
         ack_wait: Duration::from_millis(200),
         max_ack_pending: 7,
         ..pull::Config::default()
     };
-    let earlier = stream.create_consumer(settings).await.unwrap();
+    let (stream, earlier) = world.left_by_an_earlier_build(settings).await;
     let mut messages = earlier.fetch().max_messages(1).messages().await.unwrap();
     let first = messages.next().await.unwrap().unwrap();
     first.double_ack().await.unwrap();
@@ -192,14 +202,11 @@ async fn a_consumer_that_an_earlier_build_left_is_set_anew_and_keeps_its_place()
 #[tokio::test]
 async fn a_consumer_that_cannot_be_set_anew_is_told_with_what_to_do() {
     let (world, _programs) = World::with_relayed(2).await;
-    let stream = world.jetstream().await.get_stream("oncegate-shop").await;
-    let stream = stream.unwrap();
     let settings = pull::Config {
-        durable_name: Some("effects".into()),
         max_waiting: 7,
         ..pull::Config::default()
     };
-    stream.create_consumer(settings).await.unwrap();
+    let (stream, _) = world.left_by_an_earlier_build(settings).await;
     let refused = world.consume_with(Limits::default(), None).await;
     let told = refused.await.unwrap().unwrap_err().to_string();
     assert!(

@@ -47,6 +47,20 @@ export async function paid(tab = world.tab, effects = 1) {
   assert.equal(await tab.run(() => og.state(new URLSearchParams(location.search).get("cart") ?? "cart-1").phase), "executed");
 }
 
+/** Pays; the order has been executed, and its answer does not come. */
+export async function payWithoutAnswer(press = () => world.tab.click("#pay")) {
+  world.door.acts = ["hold"];
+  await press();
+  await until(() => world.stack.rows().orders, (orders) => orders === 1);
+}
+
+/** Clicks on what is paid: it stays so, and every request so far had the one key. */
+export async function anotherClickPaysNothing() {
+  await world.tab.click("#pay");
+  await paid();
+  assert.equal(world.door.keys.size, 1);
+}
+
 /** Defines the tests of a file, once for each engine, each with a customer that a driver plays. `changes` are settings of the route, or a function that makes them from the door. */
 export function inEveryEngine(define, changes = {}) {
   forEveryEngine((engine) => {
