@@ -14,6 +14,7 @@ use std::rc::Rc;
 use oncegate_core::cron::Job;
 use oncegate_core::operation::Terms;
 use oncegate_core::policy::{Origins, Place, Policy, Route};
+use oncegate_core::proof::Origin;
 use oncegate_core::queue::Queue;
 use oncegate_core::quota::Quota;
 use oncegate_core::sealing::SealingSecrets;
@@ -31,6 +32,10 @@ use crate::{cors, shards};
 const SHORTEST_IDENTITY_SECRET: usize = 32;
 
 const GATE_ID_LENGTH: usize = 16;
+
+/// Why an operation has no origin ([`Config::origin_of`]).
+pub(crate) const NO_ORIGIN: &str =
+    "its route is no more, or keeps no ledger any more: nothing is sent for it until it does again";
 
 /// The gate's settings.
 pub(crate) struct Config {
@@ -134,14 +139,18 @@ impl Config {
         Ok(config)
     }
 
-    /// The origin that an operation was or will be carried to. `None` if its route is no more, and
-    /// nothing can be said of it to whoever serves its path now.
+    /// The origin that an operation was or will be carried to. `None` if its terms hold for none any more: its
+    /// route is gone, and nothing can be said of it to whoever serves its path now; or a ledger might have been
+    /// sent it again and again, and the route's origin keeps none now: there every attempt would be an effect.
     pub(crate) fn origin_of(&self, terms: &Terms) -> Option<&Place> {
-        match terms.route.as_str() {
-            // The first version's records have no route, and it had one origin.
-            "" => Some(self.origins.default_place()),
-            name => self.origins.of_route(self.policy.route(Some(name))?).ok(),
+        // The first version's records have no route, and it had one origin.
+        if terms.route.is_empty() {
+            return Some(self.origins.default_place());
         }
+        let route = self.policy.route(Some(&terms.route))?;
+        let keeps_ledger = route.terms.origin == Origin::Ledger;
+        let suits = terms.origin != Origin::Ledger || keeps_ledger;
+        self.origins.of_route(route).ok().filter(|_| suits)
     }
 
     fn read(env: &Env) -> Result<Self, ConfigError> {

@@ -4,7 +4,7 @@
 
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 
 import { cancel, effects, look, newKey, numberOf, openShard, query, release, send, until } from "./support/gate.mjs";
 import { watchStore } from "./support/store.mjs";
@@ -136,6 +136,21 @@ test("a search for what was left open reads so many rows in a run, and comes to 
   await ring(shard);
   await release(key);
   await until(() => look(key, "?route=revived"), ({ state }) => state === "executed");
+});
+
+test("a6 what a ledger was sent goes nowhere when its route keeps none any more: not by alarm, not for its client, not to be cancelled", async () => {
+  const key = newKey();
+  const shard = await openShard(key, "/finished");
+  onTestFinished(() => rest(shard));
+  await send(key, LOST, FINISHED);
+  // As if the route of its claim had been given an origin without a ledger since.
+  await query(shard, `UPDATE operations SET record = replace(record, '"route":"finished"', '"route":"held"')`);
+  await fetch(`${inject("origin")}/told?key=${key}`, { method: "POST", body: '{"status":201,"outcome":"executed"}' });
+  expect(await ring(shard)).toBe(true);
+  const again = await send(key, LOST, FINISHED);
+  const cancelled = await cancel(key, "?route=finished");
+  expect([again.status, again.body.code, cancelled.code]).toEqual([409, "outcome_unknown", "outcome_unknown"]);
+  expect([await effects(key), (await look(key, "?route=finished")).attempts]).toEqual([0, 1]);
 });
 
 test("what cannot be settled is told all the same", async () => {

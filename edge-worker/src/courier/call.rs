@@ -13,7 +13,7 @@ use super::keep::Keep;
 use super::passing::Passing;
 use super::tell::line;
 use crate::body::{self, Chunks, Read};
-use crate::config::Config;
+use crate::config::{Config, NO_ORIGIN};
 use crate::fields::Fields;
 use crate::message::Dispatch;
 use crate::platform::now_ms;
@@ -61,7 +61,7 @@ pub(super) async fn send(
         let body = sealing::open_request(incoming, &dispatch.operation, config).await?;
         let fields = origin_fields(incoming, dispatch, config);
         let origin = config.origin_of(&dispatch.terms);
-        let origin = origin.ok_or_else(|| Error::from("its route is no more"))?;
+        let origin = origin.ok_or_else(|| Error::from(NO_ORIGIN))?;
         let url = origins::url(origin, &dispatch.path_and_query);
         let body = (body.byte_length() > 0).then(|| body.into());
         let call = Call::new(url, &incoming.method, &fields, body)?;

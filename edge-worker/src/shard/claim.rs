@@ -79,6 +79,10 @@ impl Inner {
                 let problem = Problem::new(Code::OriginUnreachable).retry_after(1_000);
                 Ok(answer::turn_away(&problem, &claim.operation)?.into())
             }
+            // Whatever the origin of today is, it is not the one that may be sent it again.
+            Admission::Dispatch(_) if self.config()?.origin_of(record.terms()).is_none() => {
+                self.record_answer(claim, Asker::Waiter)
+            }
             Admission::Dispatch(number) => {
                 let started = Started {
                     number,

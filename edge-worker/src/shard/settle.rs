@@ -16,6 +16,7 @@ use super::Inner;
 use super::dispatch::Attempt;
 use super::request::Sendable;
 use super::row::{Found, Row};
+use crate::config::NO_ORIGIN;
 use crate::desk::message::{Heard, Report, ToDesk, Troubled};
 use crate::errand;
 use crate::log;
@@ -209,6 +210,9 @@ impl Inner {
     /// Sends the stored request again, or asks what became of it.
     fn act(self: &Rc<Self>, now_ms: u64, row: Row, record: Operation, step: Step) -> Result<()> {
         let (config, operation) = (self.config()?, &row.operation);
+        if config.origin_of(record.terms()).is_none() {
+            return Err(Error::from(NO_ORIGIN));
+        }
         let Some(stored) = self.store(now_ms)?.request(operation)? else {
             log::error("request_not_stored")
                 .operation(&operation.reference())
