@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use oncegate_core::body::multipart::{self, Boundary};
-use oncegate_core::body::pointer::{Pointer, key_value};
+use oncegate_core::body::pointer::{Pointer, key_value, only_key_value};
 use oncegate_core::body::{KeySourceError, KeyText, form};
 use oncegate_core::key::Key;
 
@@ -28,7 +28,14 @@ fuzz_target!(|data: &[u8]| {
 
 fn read(source: u8, body: &[u8]) -> Option<Result<KeyText, KeySourceError>> {
     Some(match source {
-        0 => key_value(body, &Pointer::parse("/order/no").ok()?),
+        0 => {
+            let pointer = Pointer::parse("/order/no").ok()?;
+            let found = key_value(body, &pointer);
+            if let Ok(only) = only_key_value(body, &pointer) {
+                assert_eq!(found.as_ref(), Ok(&only));
+            }
+            found
+        }
         1 => form::field(body, NAME),
         2 => form::segment(std::str::from_utf8(body).ok()?, NAME),
         3 => key_value(body, &Pointer::parse("/0").ok()?),

@@ -1,11 +1,12 @@
 //! A key taken from an URL-encoded form (rule K2).
 //!
 //! A field counts only if exactly one field has its name after decoding, so that the first and the
-//! last one are the same for whoever reads the form next.
+//! last one are the same for whoever reads the form next. Neither may another one have a name that some
+//! servers read as the same, nor may it be another one for who takes `;` for `&`.
 
 use alloc::vec::Vec;
 
-use super::{KeySourceError, KeyText, Reason};
+use super::{KeySourceError, KeyText, Reason, alike};
 
 /// A field: its name and its value, decoded.
 pub type Field = (Vec<u8>, Vec<u8>);
@@ -55,18 +56,37 @@ fn find(body: &[u8], wanted: &[u8]) -> Result<Option<Vec<u8>>, Reason> {
     for pair in body.split(|byte| *byte == b'&') {
         let start = next;
         next += pair.len() + 1;
-        let equals = pair.iter().position(|byte| *byte == b'=');
-        let name = equals.map_or(pair, |equals| &pair[..equals]);
-        if pair.is_empty() || decode(name, start, b' ')? != wanted {
+        let name = name_of(pair);
+        let is_wanted = !pair.is_empty() && decode(name, start, b' ')? == wanted;
+        if pair
+            .split(|byte| *byte == b';')
+            .any(|piece| is_alike(piece, wanted))
+            && (!is_wanted || pair.contains(&b';'))
+        {
+            return Err(Reason::Alike(start + 1));
+        } else if !is_wanted {
             continue;
-        }
-        if found.is_some() {
+        } else if found.is_some() {
             return Err(Reason::DuplicateField(start + 1));
         }
-        let value = equals.map_or(pair.len(), |equals| equals + 1);
+        let value = (name.len() + 1).min(pair.len());
         found = Some(decode(&pair[value..], start + value, b' ')?);
     }
     Ok(found)
+}
+
+/// Whether some server takes a piece between `&` or `;` for the field `wanted`.
+fn is_alike(piece: &[u8], wanted: &[u8]) -> bool {
+    let name = name_of(piece);
+    let is_empty = piece.is_empty();
+    let name = decode(name, 0, b' ').unwrap_or_else(|_| name.to_vec());
+    !is_empty && alike::is_field(&name, wanted)
+}
+
+/// What is in front of the `=`, or all of it.
+fn name_of(pair: &[u8]) -> &[u8] {
+    let equals = pair.iter().position(|byte| *byte == b'=');
+    equals.map_or(pair, |equals| &pair[..equals])
 }
 
 /// Decodes what begins at `start` in the body; `plus` is what a `+` stands for.
@@ -152,6 +172,29 @@ mod tests {
         refuses(
             "order+id=&order+id=1",
             "'order id' occurs twice; send it once (byte 11)",
+        );
+    }
+
+    #[test]
+    fn k2_a_field_that_some_server_reads_as_another_is_no_key() {
+        for (body, at) in [
+            ("order+id=1&order_id=2", 12),
+            ("order+id=1&order.id=2", 12),
+            ("Order+Id=2&order+id=1", 1),
+            ("order+id=1&order+id[]=2", 12),
+            ("order+id=1&order+id%5Bx%5D=2", 12),
+            ("order+id=1&++order+id=2", 12),
+            ("order+id=1&order+id%00=2", 12),
+            ("order+id=1;a", 1),
+            ("order+id=1&a=2;%20order+id=3", 12),
+            ("ORDER+ID=1", 1),
+        ] {
+            let message = "'order id' is ambiguous: another spelling of its name is read as the same by some servers (byte ";
+            refuses(body, &alloc::format!("{message}{at})"));
+        }
+        takes(
+            "order+id=1%3Ba&order+ids=2&a=b;c&orderid=3&[order+id]=4",
+            "1;a",
         );
     }
 

@@ -7,11 +7,13 @@
 //! | module | reads |
 //! | --- | --- |
 //! | [`json`] | JSON, as events |
+//! | `alike` | names that some reader takes for another one |
 //! | [`mod@pointer`] | one value of a JSON body, as a key |
 //! | [`canonical`] | a JSON body, as a digest of what it says |
 //! | [`form`] | one field of an URL-encoded form, as a key |
 //! | [`multipart`] | a multipart form: its digest, and one field as a key |
 
+mod alike;
 pub mod canonical;
 #[cfg(test)]
 mod dice;
@@ -25,7 +27,7 @@ use alloc::string::String;
 use core::fmt;
 
 use self::json::JsonError;
-use self::multipart::MultipartError;
+use self::multipart::{BoundaryError, MultipartError};
 
 /// The text of a generated key, as the body says it. Never empty.
 #[derive(Clone, PartialEq, Eq)]
@@ -71,12 +73,16 @@ pub struct KeySourceError {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reason {
+    Alike(usize),
     Array,
     Bool,
+    Boundary(BoundaryError),
     DuplicateField(usize),
     DuplicateName(usize),
     Empty,
+    Elsewhere,
     File,
+    Fraction,
     Json(JsonError),
     Missing,
     Multipart(MultipartError),
@@ -93,6 +99,30 @@ impl KeySourceError {
             reason,
         }
     }
+
+    /// The field `name` is in a multipart form whose parts cannot be told apart.
+    pub(crate) fn of_boundary(name: &str, fault: BoundaryError) -> Self {
+        Self::new(name, Reason::Boundary(fault))
+    }
+}
+
+/// Takes a key that is in a query or a form only if the other of the two has none of this name, or the same:
+/// many servers read both as one, and not all of them the same first.
+///
+/// # Errors
+///
+/// [`KeySourceError`] if they differ, or if the other one can be read in two ways.
+pub(crate) fn agreed(
+    name: &str,
+    key: KeyText,
+    elsewhere: Option<Result<KeyText, KeySourceError>>,
+) -> Result<KeyText, KeySourceError> {
+    match elsewhere {
+        None => Ok(key),
+        Some(Ok(other)) if other == key => Ok(key),
+        Some(Err(error)) if error.reason == Reason::Missing => Ok(key),
+        _ => Err(KeySourceError::new(name, Reason::Elsewhere)),
+    }
 }
 
 impl fmt::Display for KeySourceError {
@@ -100,7 +130,12 @@ impl fmt::Display for KeySourceError {
         const WANTED: &str = "a key is a non-empty string or a number";
         let place = &self.place;
         match &self.reason {
+            Reason::Alike(at) => write!(
+                f,
+                "'{place}' is ambiguous: another spelling of its name is read as the same by some servers (byte {at})"
+            ),
             Reason::Array => write!(f, "'{place}' is an array; {WANTED}"),
+            Reason::Boundary(fault) => write!(f, "'{place}' cannot be read: {fault}"),
             Reason::Bool => write!(f, "'{place}' is true or false; {WANTED}"),
             Reason::DuplicateField(at) => {
                 write!(f, "'{place}' occurs twice; send it once (byte {at})")
@@ -110,7 +145,15 @@ impl fmt::Display for KeySourceError {
                 "'{place}' is ambiguous: a member name on its path occurs twice (byte {at})"
             ),
             Reason::Empty => write!(f, "'{place}' is empty; {WANTED}"),
+            Reason::Elsewhere => write!(
+                f,
+                "'{place}' is ambiguous: query and form do not say the same of it, and some servers read both"
+            ),
             Reason::File => write!(f, "'{place}' is a file; {WANTED}"),
+            Reason::Fraction => write!(
+                f,
+                "'{place}' is a number with a point, an exponent or a minus before its zero; write it as a whole number, which has one spelling"
+            ),
             Reason::Json(error) => write!(f, "'{place}' cannot be read: {error}"),
             Reason::Missing => write!(f, "'{place}' is missing; the key is taken from it"),
             Reason::Multipart(error) => write!(f, "'{place}' cannot be read: {error}"),

@@ -26,7 +26,7 @@ pub use self::boundary::{Boundary, BoundaryError};
 pub use self::error::MultipartError;
 use self::error::MultipartErrorKind;
 use self::header::Headers;
-use super::{KeySourceError, KeyText, Reason};
+use super::{KeySourceError, KeyText, Reason, alike};
 
 /// A part of a form. Names are as written between their quotes: browsers write a quote as `%22`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,9 +113,11 @@ pub fn field(body: &[u8], boundary: &Boundary, name: &str) -> Result<KeyText, Ke
 }
 
 fn value_of(parts: &[Part<'_>], name: &str) -> Result<KeyText, Reason> {
-    let mut named = parts.iter().filter(|part| part.name == name.as_bytes());
+    let is_alike = |part: &&Part<'_>| alike::is_field(part.name, name.as_bytes());
+    let mut named = parts.iter().filter(is_alike);
     let part = named.next().ok_or(Reason::Missing)?;
     match named.next() {
+        _ if part.name != name.as_bytes() => Err(Reason::Alike(part.position)),
         Some(second) => Err(Reason::DuplicateField(second.position)),
         None if part.filename.is_some() => Err(Reason::File),
         None => KeyText::from_utf8(part.bytes),

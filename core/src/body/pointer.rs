@@ -14,7 +14,7 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::json::{Event, JsonError, Reader, Text};
-use super::{KeySourceError, KeyText, Reason};
+use super::{KeySourceError, KeyText, Reason, alike};
 
 /// A place in a JSON document, such as `/order/id` or `/items/0`.
 ///
@@ -137,26 +137,55 @@ impl fmt::Display for PointerError {
 
 impl core::error::Error for PointerError {}
 
-/// Takes the key at `pointer` from a JSON body.
+/// Takes the key at `pointer` from a JSON body whose sender is trusted not to hide another one in it.
 ///
 /// A string gives its text, unescaped. A number gives its *source text* and never passes through a
-/// double: order numbers longer than 53 bits stay apart, and so do `1e2` and `100`, which are
-/// different texts and therefore different keys. The string `"100"` and the number `100` are one
+/// double: order numbers longer than 53 bits stay apart. The string `"100"` and the number `100` are one
 /// key.
 ///
 /// # Errors
 ///
 /// [`KeySourceError`] says what is there instead, or why the body is not JSON.
 pub fn key_value(body: &[u8], pointer: &Pointer) -> Result<KeyText, KeySourceError> {
-    find(body, &pointer.tokens)
+    find(body, &pointer.tokens, Names::AsWritten)
         .and_then(text_of)
         .map_err(|reason| KeySourceError::new(&pointer.text, reason))
+}
+
+/// The same from anybody's body: one in which some server might find another key is refused, and so is a
+/// number that can be spelled in several ways, such as `1e2`, which is 100 to most of them.
+///
+/// # Errors
+///
+/// As [`key_value`].
+pub fn only_key_value(body: &[u8], pointer: &Pointer) -> Result<KeyText, KeySourceError> {
+    let found = find(body, &pointer.tokens, Names::AsSomeRead);
+    let whole = found.and_then(|found| match found {
+        Some(Event::Number(number)) if !is_whole(number) => Err(Reason::Fraction),
+        found => text_of(found),
+    });
+    whole.map_err(|reason| KeySourceError::new(&pointer.text, reason))
+}
+
+/// Which names on a pointer's way count as its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// Those that are written so. Others are other members.
+    AsWritten,
+    /// The same; others that some reader takes for it are an error.
+    AsSomeRead,
+}
+
+/// Whether a number has one spelling.
+fn is_whole(number: &str) -> bool {
+    let digits = number.strip_prefix('-').unwrap_or(number);
+    number != "-0" && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The text of the string, number, `true`, `false` or `null` at `pointer`, cut off behind `longest`
 /// characters. `None` if there is none, or if the body could be read in two ways.
 pub fn scalar_at(body: &[u8], pointer: &Pointer, longest: usize) -> Option<String> {
-    Some(match find(body, &pointer.tokens).ok()?? {
+    Some(match find(body, &pointer.tokens, Names::AsWritten).ok()?? {
         Event::Bool(true) => "true".to_owned(),
         Event::Bool(false) => "false".to_owned(),
         Event::Null => "null".to_owned(),
@@ -179,10 +208,10 @@ fn text_of(value: Option<Event<'_>>) -> Result<KeyText, Reason> {
 
 /// The event with which the value at `tokens` begins. Reads the whole body, so that no error and
 /// no second member goes unnoticed.
-fn find<'a>(body: &'a [u8], tokens: &[Token]) -> Result<Option<Event<'a>>, Reason> {
+fn find<'a>(body: &'a [u8], tokens: &[Token], names: Names) -> Result<Option<Event<'a>>, Reason> {
     let mut reader = Reader::new(body)?;
     let first = reader.read()?;
-    let found = descend(&mut reader, first, tokens)?;
+    let found = descend(&mut reader, first, tokens, names)?;
     reader.read()?;
     Ok(found)
 }
@@ -192,14 +221,15 @@ fn descend<'a>(
     reader: &mut Reader<'a>,
     first: Event<'a>,
     tokens: &[Token],
+    names: Names,
 ) -> Result<Option<Event<'a>>, Reason> {
     let Some((token, deeper)) = tokens.split_first() else {
         reader.skip(first)?;
         return Ok(Some(first));
     };
     match first {
-        Event::ArrayStart => element(reader, token, deeper),
-        Event::ObjectStart => member(reader, token, deeper),
+        Event::ArrayStart => element(reader, token, deeper, names),
+        Event::ObjectStart => member(reader, token, deeper, names),
         _ => Ok(None),
     }
 }
@@ -208,12 +238,13 @@ fn element<'a>(
     reader: &mut Reader<'a>,
     token: &Token,
     deeper: &[Token],
+    names: Names,
 ) -> Result<Option<Event<'a>>, Reason> {
     let mut found = None;
     for index in 0.. {
         match reader.read()? {
             Event::ArrayEnd => break,
-            first if token.is_index(index) => found = descend(reader, first, deeper)?,
+            first if token.is_index(index) => found = descend(reader, first, deeper, names)?,
             first => reader.skip(first)?,
         }
     }
@@ -224,17 +255,21 @@ fn member<'a>(
     reader: &mut Reader<'a>,
     token: &Token,
     deeper: &[Token],
+    names: Names,
 ) -> Result<Option<Event<'a>>, Reason> {
     let mut found = None;
     while let Event::Name(name) = reader.read()? {
         let position = reader.position();
         let first = reader.read()?;
         if !token.is_name(name) {
+            if names == Names::AsSomeRead && alike::is_member(name, &token.name) {
+                return Err(Reason::Alike(position));
+            }
             reader.skip(first)?;
         } else if found.is_some() {
             return Err(Reason::DuplicateName(position));
         } else {
-            found = Some(descend(reader, first, deeper)?);
+            found = Some(descend(reader, first, deeper, names)?);
         }
     }
     Ok(found.flatten())

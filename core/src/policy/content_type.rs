@@ -2,9 +2,11 @@
 
 use alloc::string::String;
 
+/// Type and subtype. PHP reads them up to a comma or white space, too, and two header lines come joined with a comma: what
+/// anybody may read as a form is one.
 fn media_type(content_type: &str) -> String {
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    essence.to_ascii_lowercase()
+    let mut words = content_type.trim_start().split([';', ',', ' ', '\t']);
+    words.next().unwrap_or_default().to_ascii_lowercase()
 }
 
 pub(crate) fn is_form(content_type: &str) -> bool {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde::Deserialize;
 
-use super::content_type::{is_json, is_multipart};
+use super::content_type::{is_form, is_json, is_multipart};
 use super::error::Fault;
 use super::route::Route;
 use super::source::KeySource;
@@ -51,6 +51,7 @@ impl Route {
     /// platform makes of them is enough.
     pub fn reads_body(&self, content_type: &str) -> bool {
         matches!(self.key, KeySource::Form(_) | KeySource::Json(_))
+            || (matches!(self.key, KeySource::Query(_)) && is_form(content_type))
             || self.webhook.is_some()
             || is_multipart(content_type)
             || (matches!(self.body, BodyMode::Json { .. }) && is_json(content_type))

@@ -171,6 +171,8 @@ mod tests {
             assert!(body_overrides(form, fields.as_bytes()), "{fields}");
             assert!(!body_overrides("text/plain", fields.as_bytes()));
         }
+        let joined = "application/x-www-form-urlencoded, text/plain";
+        assert!(body_overrides(joined, b"_method=PUT"), "as PHP reads it");
         for fields in [
             "",
             "method=PUT",

@@ -9,14 +9,14 @@ use core::fmt;
 use serde::Deserialize;
 
 use super::config::{KeyUse, RouteConfig};
-use super::content_type::is_form;
+use super::content_type::{is_form, is_multipart};
 use super::error::Fault;
 use super::names::header_name;
 use super::path::Pattern;
 use super::route::Route;
 use crate::body::multipart::{self, Boundary};
-use crate::body::pointer::{Pointer, key_value};
-use crate::body::{KeySourceError, KeyText, form};
+use crate::body::pointer::{Pointer, only_key_value};
+use crate::body::{KeySourceError, KeyText, agreed, form};
 use crate::header::IDEMPOTENCY_KEY;
 use crate::key::{Key, KeyError, KeyKind};
 use crate::webhook::Webhook;
@@ -79,6 +79,8 @@ pub enum KeyFault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a shell must handle every case")]
 pub enum MissingKey {
+    /// The key is in JSON, and the body says that it is a form.
+    Form,
     /// The header field is missing.
     Header,
     /// The key is a field of a form, and the body is no form.
@@ -220,20 +222,39 @@ impl Route {
     }
 
     fn generated(&self, asked: &Asked<'_>) -> Result<KeyText, MissingKey> {
+        let in_query = |name| form::field(asked.query.as_bytes(), name);
         Ok(match &self.key {
-            KeySource::Form(name) => match Boundary::parse(asked.content_type) {
-                Ok(boundary) => multipart::field(asked.body, &boundary, name)?,
-                Err(_) if is_form(asked.content_type) => form::field(asked.body, name)?,
-                Err(_) => return Err(MissingKey::NoForm),
-            },
+            KeySource::Form(name) => {
+                let field = asked.field(name).ok_or(MissingKey::NoForm)?;
+                agreed(name, field?, Some(in_query(name)))?
+            }
             KeySource::Event | KeySource::Header { .. } => return Err(MissingKey::Header),
-            KeySource::Json(pointer) => key_value(asked.body, pointer)?,
+            KeySource::Json(_) if asked.has_form() => return Err(MissingKey::Form),
+            KeySource::Json(pointer) => only_key_value(asked.body, pointer)?,
             KeySource::Path(name) => {
                 let segment = self.pattern.capture(asked.path, name);
                 form::segment(segment.unwrap_or_default(), name)?
             }
-            KeySource::Query(name) => form::field(asked.query.as_bytes(), name)?,
+            KeySource::Query(name) => agreed(name, in_query(name)?, asked.field(name))?,
         })
+    }
+}
+
+impl Asked<'_> {
+    /// The key in this field of the body; `None` if it is no form.
+    fn field(&self, name: &str) -> Option<Result<KeyText, KeySourceError>> {
+        match Boundary::parse(self.content_type) {
+            Ok(boundary) => Some(multipart::field(self.body, &boundary, name)),
+            Err(fault) if is_multipart(self.content_type) => {
+                Some(Err(KeySourceError::of_boundary(name, fault)))
+            }
+            Err(_) => is_form(self.content_type).then(|| form::field(self.body, name)),
+        }
+    }
+
+    /// Whether some server reads the body as a form.
+    fn has_form(&self) -> bool {
+        is_form(self.content_type) || is_multipart(self.content_type)
     }
 }
 
@@ -286,6 +307,9 @@ impl fmt::Display for KeyFault {
             }
             Self::Invalid(error) => error.fmt(f),
             Self::Missing(MissingKey::Header) => f.write_str("there is no Idempotency-Key header"),
+            Self::Missing(MissingKey::Form) => {
+                f.write_str("the key is in a JSON body, and by its Content-Type the body is a form")
+            }
             Self::Missing(MissingKey::NoForm) => {
                 f.write_str("the key is a form field, and the body is no form")
             }

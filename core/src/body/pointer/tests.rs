@@ -5,6 +5,12 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::*;
 
+fn only_key(body: &str) -> Result<String, String> {
+    only_key_value(body.as_bytes(), &Pointer::parse("/a/id").unwrap())
+        .map(|key| key.as_str().into())
+        .map_err(|error| error.to_string())
+}
+
 fn key(body: &str, pointer: &str) -> Result<String, String> {
     key_value(body.as_bytes(), &Pointer::parse(pointer).unwrap())
         .map(|key| key.as_str().into())
@@ -145,4 +151,37 @@ fn large_bodies_are_searched_once() {
     takes(&deep(&wide), &(step + "/a"), "1");
     let list = String::from("[") + &"[0],".repeat(250_000) + "5]";
     takes(&list, "/250000", "5");
+}
+
+#[test]
+fn k2_a_name_that_some_server_reads_as_the_keys_own_is_no_other_one() {
+    let refuses = |body: &str, at: usize| {
+        let message = alloc::format!(
+            "'/a/id' is ambiguous: another spelling of its name is read as the same by some servers (byte {at})"
+        );
+        assert_eq!(only_key(body), Err(message), "{body}");
+    };
+    refuses(r#"{"a":{"id":1,"ID":2}}"#, 14);
+    refuses(r#"{"a":{"Id":2,"id":1}}"#, 7);
+    refuses(r#"{"a":{"id":1},"A":{"id":2}}"#, 15);
+    refuses(r#"{"a":{"id":1,"\u0131d":2}}"#, 14);
+    refuses(r#"{"a":{"id":1,"id\u0000x":2}}"#, 14);
+    refuses(r#"{"a":{"iD":2}}"#, 7);
+    let elsewhere = r#"{"a":{"id":1,"ids":2,"x":{"ID":3}},"ID":4}"#;
+    assert_eq!(only_key(elsewhere).as_deref(), Ok("1"));
+}
+
+#[test]
+fn k2_a_number_that_can_be_spelled_in_two_ways_is_no_key_of_a_request() {
+    let number = |number: &str| only_key(&alloc::format!(r#"{{"a":{{"id":{number}}}}}"#));
+    for whole in ["0", "100", "-7", "900719925474099312345"] {
+        assert_eq!(number(whole).as_deref(), Ok(whole));
+    }
+    for other in ["100.0", "1e2", "1E+2", "-0", "0.5"] {
+        let error = number(other).unwrap_err();
+        assert!(
+            error.contains("write it as a whole number"),
+            "{other}: {error}"
+        );
+    }
 }

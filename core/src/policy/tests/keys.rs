@@ -165,6 +165,81 @@ fn k2_a_request_without_its_generated_key_is_refused_with_the_reason() {
 }
 
 #[test]
+fn k2_query_and_form_say_the_same_of_a_key_or_one_of_them_nothing() {
+    let form = "application/x-www-form-urlencoded";
+    let multipart = "multipart/form-data; boundary=x";
+    let part = b"--x\r\nContent-Disposition: form-data; name=\"no\"\r\n\r\n2\r\n--x--\r\n";
+    let ask = |from: KeyFrom, query, content_type, body| {
+        let asked = Asked {
+            query,
+            content_type,
+            body,
+            ..NOTHING
+        };
+        key_of(from, "/pay", asked)
+    };
+    let query = || KeyFrom::Query("no".into());
+    let field = || KeyFrom::Form("no".into());
+    for (from, no, content_type, body) in [
+        (query(), "no=2", form, &b"a=1"[..]),
+        (query(), "no=2", form, b"no=2"),
+        (query(), "no=2", multipart, part),
+        (query(), "no=2", "application/json", b"no=1"),
+        (field(), "a=1", form, b"no=2"),
+        (field(), "no=2", multipart, part),
+    ] {
+        assert_eq!(
+            ask(from, no, content_type, body).as_deref(),
+            Ok("2"),
+            "{no}"
+        );
+    }
+    for (from, no, content_type, body) in [
+        (query(), "no=1", form, &b"no=2"[..]),
+        (
+            query(),
+            "no=1",
+            "application/x-www-form-urlencoded, text/plain",
+            b"no=2",
+        ),
+        (query(), "no=1", form, b"no=1&no=2"),
+        (query(), "no=1", multipart, part),
+        (query(), "no=1", "multipart/form-data, boundary=x", part),
+        (field(), "no=1", form, b"no=2"),
+        (field(), "No=2", form, b"no=2"),
+        (field(), "no=1", multipart, part),
+    ] {
+        let error = ask(from, no, content_type, body).unwrap_err();
+        assert!(
+            error.contains("query and form do not say the same"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn k2_json_that_is_sent_as_a_form_has_no_key() {
+    let json = || KeyFrom::Json("/no".into());
+    let asked = |content_type| Asked {
+        content_type,
+        body: b"{\"no\":1,\"a\":\"&no=2&\"}",
+        ..NOTHING
+    };
+    for form in [
+        "application/x-www-form-urlencoded",
+        "Application/X-WWW-Form-Urlencoded , a",
+        "multipart/form-data; boundary=x",
+        "multipart/form-data",
+    ] {
+        let error = key_of(json(), "/pay", asked(form)).unwrap_err();
+        assert!(error.contains("by its Content-Type the body is a form"));
+    }
+    for other in ["application/json", "text/plain", ""] {
+        assert_eq!(key_of(json(), "/pay", asked(other)).as_deref(), Ok("1"));
+    }
+}
+
+#[test]
 fn k2_a_key_in_the_header_is_the_clients() {
     let policy = policy(&[orders()]);
     let route = policy.route(None).unwrap();
