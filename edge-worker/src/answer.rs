@@ -10,7 +10,7 @@ use oncegate_core::recent::LARGEST_BYTES;
 use worker::{Response, ResponseBuilder, Result};
 
 use crate::fields::Fields;
-use crate::{body, pace, wire};
+use crate::{body, headers, pace, wire};
 
 /// The pause to ask for where nothing is known of the operation.
 const RETRY_HINT_MS: u64 = 1_000;
@@ -21,7 +21,14 @@ pub(crate) const REPLAYED: &str = "replayed";
 pub(crate) const WAITED: &str = "waited";
 
 /// From a shard to a gate: for how long this answer may be given again without asking, in milliseconds.
-pub(crate) const FRESH: &str = "oncegate-fresh-ms";
+pub(crate) const FRESH: &str = "oncegate-keep-ms";
+
+/// What every answer about one operation says alike.
+const MARKS: [&str; 3] = [
+    header::OPERATION,
+    header::KEY_KIND,
+    header::IDEMPOTENCY_KEY_LIFETIME,
+];
 
 /// An answer that can be given to more than one request.
 pub(crate) type Answer = oncegate_store::Answer<ArrayBuffer>;
@@ -112,10 +119,7 @@ impl<'a> Mark<'a> {
         };
         self.put(&mut fields, status);
         fields.set(header::DECISION, decision);
-        let size = answer.body.as_ref().map_or(0, ArrayBuffer::byte_length);
-        if fresh_ms > 0 && size as usize <= LARGEST_BYTES {
-            fields.set(FRESH, fresh_ms.to_string());
-        }
+        freshen(&mut fields, answer.body.as_ref(), fresh_ms);
         body::response(answer.status, &fields, answer.body.as_ref())
     }
 
@@ -131,6 +135,31 @@ impl<'a> Mark<'a> {
         self.put(&mut fields, view.state.status());
         write(problem, &fields)
     }
+}
+
+/// Marks an answer that a gate may give again without asking.
+pub(crate) fn freshen(fields: &mut Fields, body: Option<&ArrayBuffer>, fresh_ms: u64) {
+    let size = body.map_or(0, ArrayBuffer::byte_length);
+    if fresh_ms > 0 && size as usize <= LARGEST_BYTES {
+        fields.set(FRESH, fresh_ms.to_string());
+    }
+}
+
+/// Whether an answer is one that was given before.
+pub(crate) fn is_replay(fields: &Fields) -> bool {
+    fields.get(header::IDEMPOTENCY_REPLAYED).is_some()
+}
+
+/// The header fields with which a shard would replay the answer that an execution has just brought. `more`:
+/// what its route keeps beside what the contract does.
+pub(crate) fn as_replay(first: &Fields, more: &[String]) -> Fields {
+    let kept = headers::for_replay(first, more);
+    let marks = headers::named(first, MARKS.into_iter());
+    let mut fields: Fields = kept.into_iter().chain(marks).collect();
+    fields.set(header::IDEMPOTENCY_REPLAYED, "true");
+    fields.set(header::IDEMPOTENCY_STATUS, Status::Replayed.as_str());
+    fields.set(header::DECISION, REPLAYED);
+    fields
 }
 
 /// Says how the request was decided that is answered with `response`.

@@ -64,6 +64,12 @@ impl Fields {
         self.0.retain(|(other, _)| !is_same(other, name));
     }
 
+    /// How many bytes are in them.
+    pub(crate) fn size(&self) -> usize {
+        let sizes = self.iter().map(|(name, value)| name.len() + value.len());
+        sizes.sum()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }

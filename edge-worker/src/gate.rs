@@ -188,13 +188,18 @@ pub(crate) async fn answer_to(
     config: &Config,
 ) -> Result<Response> {
     let asked = &claiming.asked;
-    let answer = match recent::answer(asked)? {
+    let known = match claiming.wants_shard {
+        true => None,
+        false => recent::answer(asked)?,
+    };
+    let answer = match known {
         Some(answer) => answer,
         None => {
-            let request = claiming.request(request, route, config).await?;
+            let again = recent::is_asked_again(asked);
+            let request = claiming.request(request, again, route, config).await?;
             let asked_ms = now_ms();
             let answer = shards::call(env, config, &asked.operation, &request).await?;
-            recent::keep(asked_ms, asked, answer).await?
+            recent::keep(asked_ms, asked, route, answer).await?
         }
     };
     sealing::opened(answer, &asked.operation, config).await

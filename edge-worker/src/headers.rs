@@ -132,17 +132,17 @@ fn is_ours(name: &str) -> bool {
 
 /// Whether there are more fields, or more bytes in them, than allowed.
 pub(crate) fn exceed(received: &Fields, fields: usize, bytes: usize) -> bool {
-    let sizes = received
-        .iter()
-        .map(|(name, value)| name.len() + value.len());
-    let (count, size) = sizes.fold((0, 0), |(count, sum), size| (count + 1, sum + size));
-    count > fields || size > bytes
+    received.iter().count() > fields || received.size() > bytes
 }
 
 /// What a replay of this answer needs, and what its route adds to that.
 pub(crate) fn for_replay(received: &Fields, more: &[String]) -> Vec<(String, String)> {
-    let names = REPLAYED.iter().copied();
-    named(received, names.chain(more.iter().map(String::as_str)))
+    let options = connection_options(received);
+    let names = REPLAYED.into_iter().chain(more.iter().map(String::as_str));
+    named(
+        received,
+        names.filter(|name| !options.iter().any(|option| option == name)),
+    )
 }
 
 /// The fields of these names.

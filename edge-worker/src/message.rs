@@ -90,6 +90,9 @@ pub(crate) struct Claim {
     /// Of the token, if the key is one.
     #[serde(default)]
     pub(crate) token: Option<Lifetime>,
+    /// Whether the gate was asked the same a moment ago, and would keep a replay.
+    #[serde(default)]
+    pub(crate) again: bool,
 }
 
 /// See [`ToShard::Cancel`].
@@ -192,6 +195,9 @@ pub(crate) struct Completed {
     pub(crate) view: View,
     /// The record's answer counts, not the attempt's.
     pub(crate) superseded: bool,
+    /// For how long the gate may replay the attempt's answer by itself, in milliseconds.
+    #[serde(default)]
+    pub(crate) fresh_ms: u64,
     /// How many rows the shard has written since it last said so.
     #[serde(default)]
     pub(crate) rows_written: u64,

@@ -156,7 +156,7 @@ impl Watcher {
             Err(Refusal::Problem(problem)) => return Ok(without_record(problem.code.as_str())),
             Err(Refusal::Fault(error)) => return Err(error),
         };
-        let mut claim = claiming.claim(route, config).await;
+        let mut claim = claiming.claim(false, route, config).await;
         let secret = config.identity_secret.as_bytes();
         let operation = Identity::of_observed(secret, &claiming.asked.operation);
         claim.operation = operation.reference();

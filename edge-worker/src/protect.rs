@@ -8,7 +8,7 @@ use oncegate_core::key::{Key, KeyKind};
 use oncegate_core::policy::overrides::{body_overrides, may_override};
 use oncegate_core::policy::{Asked, Route};
 use oncegate_core::problem::{Code, Problem};
-use oncegate_core::recent::Question;
+use oncegate_core::recent::{self, Question};
 use oncegate_core::sealing::SealingSecrets;
 use oncegate_core::token::Lifetime;
 use oncegate_core::webhook::Webhook;
@@ -82,6 +82,7 @@ pub(crate) async fn check(
         kind,
         token,
         body,
+        wants_shard: recent::wants_shard(arrived.header("cache-control")),
     })))
 }
 
@@ -93,6 +94,8 @@ pub(crate) struct Claiming {
     pub(crate) kind: KeyKind,
     pub(crate) token: Option<Lifetime>,
     pub(crate) body: ArrayBuffer,
+    /// An answer of a moment ago will not do.
+    pub(crate) wants_shard: bool,
 }
 
 /// What the origin gets, without its body.
@@ -125,8 +128,8 @@ impl Request {
 }
 
 impl Claiming {
-    /// What its shard is told.
-    pub(crate) async fn claim(&self, route: &Route, config: &Config) -> Claim {
+    /// What its shard is told. `again`: the gate was asked the same a moment ago.
+    pub(crate) async fn claim(&self, again: bool, route: &Route, config: &Config) -> Claim {
         Claim {
             scope: self.scope.clone(),
             max_waiters: route.max_waiters as usize,
@@ -141,6 +144,7 @@ impl Claiming {
             body_bytes: self.body.byte_length(),
             wait_ms: route.wait_ms,
             client_timeout_ms: route.client_timeout_ms,
+            again,
         }
     }
 
@@ -148,10 +152,11 @@ impl Claiming {
     pub(crate) async fn request(
         &self,
         request: Request,
+        again: bool,
         route: &Route,
         config: &Config,
     ) -> Result<ShardRequest> {
-        let claim = self.claim(route, config).await;
+        let claim = self.claim(again, route, config).await;
         let mut fields = request.fields;
         let secret = config.sealing_secrets.as_ref().map(SealingSecrets::first);
         let secret = secret.filter(|_| route.answers.seal && route.terms.finish);

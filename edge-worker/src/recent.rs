@@ -1,17 +1,18 @@
-//! What this isolate has just been told by shards (decision 12).
+//! What this isolate has just answered (decision 12).
 //!
-//! Invariant: only an answer that its shard has marked is kept, as plain bytes, and never longer than
-//! the mark says. Losing all of it costs a call to a shard for each replay.
+//! Invariant: only an answer that is marked is kept, as plain bytes, and never longer than the mark says.
+//! Losing all of it costs a call to a shard for each replay.
 
 use std::cell::RefCell;
 
 use js_sys::ArrayBuffer;
 use oncegate_core::header;
 use oncegate_core::identity::Identity;
+use oncegate_core::policy::Route;
 use oncegate_core::recent::{Question, Recent};
 use worker::Result;
 
-use crate::answer::{FRESH, REPLAYED};
+use crate::answer::{self, FRESH, REPLAYED};
 use crate::body;
 use crate::fields::Fields;
 use crate::platform::now_ms;
@@ -21,7 +22,7 @@ thread_local! {
     static RECENT: RefCell<Recent<Kept>> = RefCell::default();
 }
 
-/// An answer as the shard gave it: one that is sealed stays so.
+/// An answer as its shard replays it: one that is sealed stays so.
 struct Kept {
     status: u16,
     fields: Fields,
@@ -34,14 +35,24 @@ impl Kept {
     }
 }
 
-/// What the shard would answer, if it has just done so.
+/// What the shard would replay, if this was just answered.
 pub(crate) fn answer(asked: &Question) -> Result<Option<Response>> {
     let kept = RECENT.with_borrow_mut(|recent| recent.answer(now_ms(), asked));
     kept.map(|kept| kept.answer()).transpose()
 }
 
-/// Keeps what the shard has answered, if it may be given again; gives it on.
-pub(crate) async fn keep(asked_ms: u64, asked: &Question, response: Response) -> Result<Response> {
+/// Whether this was asked a moment ago. Then a replay is worth being kept.
+pub(crate) fn is_asked_again(asked: &Question) -> bool {
+    RECENT.with_borrow_mut(|recent| recent.is_asked_again(now_ms(), asked))
+}
+
+/// Keeps what was answered, if it may be given again; gives it on.
+pub(crate) async fn keep(
+    asked_ms: u64,
+    asked: &Question,
+    route: &Route,
+    response: Response,
+) -> Result<Response> {
     let fresh = response.marks().fresh.as_deref();
     let Some(for_ms) = fresh.and_then(|fresh| fresh.parse().ok()) else {
         return Ok(response);
@@ -52,8 +63,13 @@ pub(crate) async fn keep(asked_ms: u64, asked: &Question, response: Response) ->
     let body = (bytes > 0).then_some(body);
     fields.remove(FRESH);
     let answer = body::response(status, &fields, body.as_ref())?;
-    // One request may have waited for it; for those who come now it lies there.
-    fields.set(header::DECISION, REPLAYED);
+    if answer::is_replay(&fields) {
+        // One request may have waited for it; for those who come now it lies there.
+        fields.set(header::DECISION, REPLAYED);
+    } else {
+        fields = answer::as_replay(&fields, &route.answers.replay_headers);
+    }
+    let bytes = bytes + fields.size();
     let kept = Kept {
         status,
         fields,

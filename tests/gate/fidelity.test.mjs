@@ -12,11 +12,17 @@ import { gateWith, key, origin, stack } from "../support/scripted.mjs";
 
 gateWith({ origin: "none" });
 
-/** The same request twice: the first answer and its replay, of one call to the origin. */
+/** The same request twice: the first answer and its replay, of one call to the origin. What the gate still remembers is what its shard has. */
 async function twice(options = {}) {
   const first = await call(stack.gate, "/orders", { key, ...options });
   const again = await call(stack.gate, "/orders", { key, ...options });
+  const stored = await call(stack.gate, "/orders", { key, ...options, headers: { ...options.headers, "cache-control": "no-cache" } });
   assert.equal(origin.seen.length, 1, "the origin is called once");
+  assert.deepEqual([again.status, again.says], [stored.status, stored.says]);
+  if (again.says === "replayed") {
+    assert.ok(again.bytes.equals(stored.bytes));
+    assert.deepEqual({ ...again.headers, date: undefined }, { ...stored.headers, date: undefined });
+  }
   assert.equal(first.headers["idempotency-replayed"], undefined);
   return { first, again };
 }

@@ -1,4 +1,4 @@
-// An answer that a shard has just given is given again for a moment without asking it: to the same request of the same
+// What a gate has just answered it gives again for a moment without asking the shard: to the same request of the same
 // principal, and to nobody else (decision 12). That the shard was not asked is told by the gate's own count of calls.
 
 import assert from "node:assert/strict";
@@ -14,6 +14,8 @@ const ROUTES = `[
   { name = "order", methods = ["POST"], path = "/order", origin = "none" },
   { name = "pay", methods = ["POST"], path = "/pay", origin = "none", bind = { header = "X-User" } },
   { name = "sealed", methods = ["POST"], path = "/sealed", origin = "none", seal = true },
+  { name = "more", methods = ["POST"], path = "/more", origin = "none", replay_headers = ["X-Order-Id", "X-Hop"] },
+  { name = "status", methods = ["POST"], path = "/status", origin = "none", store = "status" },
 ]`.replaceAll("\n", " ");
 const SEALING = randomBytes(32).toString("base64");
 let origin;
@@ -56,13 +58,76 @@ async function counted(name, ...labels) {
 const calls = () => counted("oncegate_shard_calls_total");
 const replays = () => counted("oncegate_decisions_total", `decision="replayed"`);
 
-/** Executes, and has the shard answer a first replay. */
+/** Executes, and has it answered twice more. */
 async function executed(path, init) {
   assert.equal((await post(path, init)).says, "executed");
   const replay = await post(path, init);
   assert.equal(replay.says, "replayed");
+  assert.equal((await post(path, init)).says, "replayed");
   return replay;
 }
+
+/** How many of `count` repetitions asked the shard. */
+async function asked(path, count, init) {
+  const before = await calls();
+  for (let number = 0; number < count; number += 1) {
+    await post(path, init);
+  }
+  return (await calls()) - before;
+}
+
+const ANSWERS = {
+  "with fields that a replay has not": ["/order", 201, { location: "/orders/7", "set-cookie": "a=1", "x-order-id": "7" }, "{}"],
+  "with fields that its route adds, but those of the connection": [
+    "/more",
+    200,
+    { "x-order-id": "7", "x-hop": "1", connection: "x-hop", etag: '"7"' },
+    "paid",
+  ],
+  "without a body": ["/order", 204, { "content-location": "/orders/7" }, undefined],
+  "of bytes that are no text": ["/order", 200, { "content-type": "application/octet-stream" }, Buffer.from([0, 255, 10, 13, 0])],
+  "that are coded, although nobody asked for it": ["/order", 200, { "content-encoding": "br" }, Buffer.from([0x0b, 0x01, 0x80, 0x68, 0x69, 0x0a, 0x03])],
+};
+
+test("p5 a retry within a moment is answered as its shard would answer", async (context) => {
+  const given = {};
+  for (const [name, [path, status, headers, body]] of Object.entries(ANSWERS)) {
+    origin.handle = (request, response) => response.writeHead(status, headers).end(body);
+    key = randomUUID();
+    assert.equal((await post(path)).says, "executed");
+    const before = await calls();
+    given[name] = { key, path, retry: await post(path) };
+    assert.equal((await calls()) - before, 0, `${name}: the shard was asked`);
+  }
+  assert.equal(origin.seen.length, Object.keys(ANSWERS).length);
+  for (const [name, { path, retry, ...its }] of Object.entries(given)) {
+    await context.test(name, async () => {
+      ({ key } = its);
+      const before = await calls();
+      const replay = await post(path, { headers: { "cache-control": "no-cache" } });
+      assert.equal((await calls()) - before, 1);
+      assert.equal(replay.says, "replayed");
+      assert.deepEqual([retry.status, retry.text], [replay.status, replay.text]);
+      assert.deepEqual(Object.fromEntries(retry.headers), Object.fromEntries(replay.headers));
+      assert.equal(replay.headers.get("x-hop"), null);
+    });
+  }
+});
+
+test("what is sealed in its row, or not in it, is asked for at the first retry", async () => {
+  assert.equal((await post("/sealed")).says, "executed");
+  assert.equal(await asked("/sealed", 1), 1);
+  key = randomUUID();
+  assert.equal((await post("/status")).says, "executed");
+  assert.equal(await asked("/status", 3), 3);
+});
+
+test("what is too large to be kept is asked for each time", async () => {
+  origin.handle = (request, response) => response.writeHead(200).end("x".repeat(64 * 1024 + 1));
+  const first = await post("/order");
+  assert.equal(first.headers.get("oncegate-keep-ms"), null);
+  assert.equal(await asked("/order", 3), 3);
+});
 
 for (const path of ["/order", "/sealed"]) {
   test(`p5 replays within a moment are the shard's own answer, and each is counted: ${path}`, async () => {
@@ -72,7 +137,7 @@ for (const path of ["/order", "/sealed"]) {
       const again = await post(path);
       assert.deepEqual([again.status, again.text], [replay.status, replay.text]);
       assert.deepEqual(Object.fromEntries(again.headers), Object.fromEntries(replay.headers));
-      assert.equal(again.headers.get("oncegate-fresh-ms"), null);
+      assert.equal(again.headers.get("oncegate-keep-ms"), null);
     }
     assert.equal((await replays()) - before.replays, 5);
     assert.ok((await calls()) - before.calls < 5, "not every replay asked the shard");

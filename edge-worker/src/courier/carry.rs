@@ -85,10 +85,14 @@ async fn bring(
         Ok(Received {
             head,
             body: Body::Whole(bytes),
-            ..
+            keep,
         }) => {
             let mut fields = headers::towards_client(&head.fields);
             mark.put(&mut fields, completed.view.state.status());
+            // What is sealed in its row is not kept open elsewhere.
+            if !keep.seals() {
+                answer::freshen(&mut fields, Some(&bytes), completed.fresh_ms);
+            }
             body::response(head.status, &fields, Some(&bytes))
         }
         lost => {

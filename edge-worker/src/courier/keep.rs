@@ -58,6 +58,11 @@ impl Keep {
         }
     }
 
+    /// Whether what is stored is sealed.
+    pub(super) fn seals(&self) -> bool {
+        self.secret.is_some()
+    }
+
     /// The value at the place of the route's outcome rule. A body that is coded, although the origin was
     /// asked not to, or too large to be held, has none.
     pub(super) fn value(&self, head: &Head, body: Option<&ArrayBuffer>) -> Option<String> {

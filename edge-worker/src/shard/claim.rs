@@ -165,7 +165,7 @@ impl Inner {
         let wait_ms = claim.wait_ms.min(lease_ends_ms.saturating_sub(now_ms));
         match within(wait_ms, news).await {
             Some(Ok(News::Answer(_, answer, status, fresh_ms))) => {
-                mark.again(&answer, status, WAITED, fresh_ms)
+                mark.again(&answer, status, WAITED, claim.fresh_ms(fresh_ms))
             }
             _ => self.record_answer(claim, Asker::Waiter),
         }
@@ -199,6 +199,13 @@ impl Inner {
     }
 }
 
+impl Claim {
+    /// For how long its gate may give an answer again that it may have for so long.
+    fn fresh_ms(&self, fresh_ms: u64) -> u64 {
+        if self.again { fresh_ms } else { 0 }
+    }
+}
+
 /// An attempt that the record allows.
 struct Started {
     number: u32,
@@ -227,7 +234,7 @@ fn answer_from(now_ms: u64, claim: &Claim, from: Source<'_>, asker: Asker) -> Re
         Admission::Replay => {
             let answer =
                 stored.ok_or_else(|| Error::from("a record without the answer it speaks of"))?;
-            let fresh_ms = record.replays_for_ms(now_ms);
+            let fresh_ms = claim.fresh_ms(record.replays_for_ms(now_ms));
             return mark.again(answer, view.state.status(), asker.decision(), fresh_ms);
         }
         Admission::Turn(Turn::PrincipalMismatch) => {

@@ -59,6 +59,7 @@ impl Inner {
         Ok(Completed {
             view,
             superseded: settled.superseded,
+            fresh_ms: if settled.store { fresh_ms } else { 0 },
             rows_written: self.store(now_ms)?.database().take_written(),
         })
     }

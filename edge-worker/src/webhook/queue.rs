@@ -138,6 +138,7 @@ impl<'a> Stored<'a> {
                 kind: KeyKind::Generated,
                 token: None,
                 body: body.dyn_into()?,
+                wants_shard: false,
             },
         })
     }

@@ -7,12 +7,12 @@ import { inject } from "vitest";
 /** The address under which clients know the gate: the scope of their keys. */
 export const GATE = "http://127.0.0.1:29871";
 
-/** Sends a request under `key`; `asks` is what the origin shall do (see origin.mjs). */
+/** Sends a request under `key`; `asks` is what the origin shall do (see origin.mjs). It is the shard that answers, and not the gate's memory. */
 export async function send(key, asks = {}, { path = "/orders", headers = {} } = {}) {
   const response = await exports.default.fetch(`${GATE}${path}`, {
     method: "POST",
     redirect: "manual",
-    headers: { "content-type": "application/json", ...(key && { "idempotency-key": key }), ...headers },
+    headers: { "content-type": "application/json", "cache-control": "no-cache", ...(key && { "idempotency-key": key }), ...headers },
     body: typeof asks === "string" ? asks : JSON.stringify(asks),
   });
   const bytes = await response.bytes();
