@@ -4,6 +4,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::problem::Code;
+
 /// What an origin says of the operation (`Idempotency-Outcome`, rule A1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,6 +39,20 @@ impl Outcome {
             "refused" => Self::Refused,
             "unknown" => Self::Unknown,
             _ => return None,
+        })
+    }
+
+    /// What the answer of another gate says, by the state that it names and how it was decided: that of the
+    /// request that was sent, unless the key is another request's there. `None` if the state is none.
+    pub fn of_gate(status: &str, decision: Option<&str>) -> Option<Self> {
+        Some(match Status::parse(status)? {
+            _ if decision == Some(Code::KeyReused.as_str()) => Self::Unknown,
+            Status::Cancelled => Self::Cancelled,
+            Status::Executed | Status::Replayed => Self::Executed,
+            Status::InProgress => Self::InProgress,
+            Status::NotExecuted => Self::NotExecuted,
+            Status::Refused => Self::Refused,
+            Status::Unknown => Self::Unknown,
         })
     }
 
@@ -108,5 +124,36 @@ impl Status {
             Self::Replayed => "replayed",
             Self::Unknown => "unknown",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn a3_another_gate_is_believed_by_the_state_that_it_names() {
+        for (status, said) in [
+            ("executed", Outcome::Executed),
+            ("replayed", Outcome::Executed),
+            ("refused", Outcome::Refused),
+            ("cancelled", Outcome::Cancelled),
+            ("not_executed", Outcome::NotExecuted),
+            ("in_progress", Outcome::InProgress),
+            ("unknown", Outcome::Unknown),
+        ] {
+            assert_eq!(Outcome::of_gate(status, None), Some(said));
+            assert_eq!(Outcome::of_gate(status, Some("replayed")), Some(said));
+            let other = Outcome::of_gate(status, Some("key_reused"));
+            assert_eq!(
+                other,
+                Some(Outcome::Unknown),
+                "it speaks of another request"
+            );
+        }
+        assert_eq!(Outcome::of_gate("ignored", None), None);
     }
 }

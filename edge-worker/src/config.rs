@@ -31,7 +31,8 @@ use crate::{cors, shards};
 
 const SHORTEST_IDENTITY_SECRET: usize = 32;
 
-const GATE_ID_LENGTH: usize = 16;
+/// The length of a gate's id, in hexadecimal digits.
+pub(crate) const GATE_ID_LENGTH: usize = 16;
 
 /// Why an operation has no origin ([`Config::origin_of`]).
 pub(crate) const NO_ORIGIN: &str =

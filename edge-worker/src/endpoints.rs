@@ -17,7 +17,7 @@ use crate::{admin, answer, claims, cron, desk, locks, shards, tokens};
 
 pub(crate) async fn handle(arrived: &Arrived, env: &Env, config: &Config) -> Result<Response> {
     match (&arrived.method, arrived.raw_path.as_str()) {
-        (Method::Get, "/.oncegate/v1/health") => {
+        (Method::Get | Method::Head, "/.oncegate/v1/health") => {
             Response::from_json(&serde_json::json!({ "status": "ok" }))
         }
         (Method::Get, "/.oncegate/v1/metrics") => {

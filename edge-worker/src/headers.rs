@@ -59,11 +59,14 @@ pub(crate) fn towards_origin(
             || (name.starts_with("idempotency-") && name != IDEMPOTENCY_KEY)
             || (protected && is_conditional(name))
     });
+    for name in second_spellings(&arrived.fields) {
+        fields.remove(name);
+    }
     if protected {
         // A coded answer would be decoded on its way through, and not be the origin's bytes.
         fields.set("accept-encoding", "identity");
     }
-    loops::mark(&mut fields, config);
+    loops::mark(&mut fields, loops::via(arrived), config);
     describe_way(arrived, &mut fields)?;
     Ok(fields)
 }
@@ -74,7 +77,7 @@ pub(crate) fn of_the_gate(config: &Config) -> Result<Fields> {
     fields.set("accept-encoding", "identity");
     fields.set("content-type", "application/json");
     fields.set("traceparent", new_traceparent(&web_crypto::random_bytes()?));
-    loops::mark(&mut fields, config);
+    loops::mark(&mut fields, "", config);
     Ok(fields)
 }
 
@@ -123,6 +126,13 @@ fn without(received: &Fields, dropped: impl Fn(&str) -> bool) -> Fields {
     passed
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
+}
+
+/// Fields with a `_` that some origins take for another one that is there, such as the tenant's that the gate
+/// has read.
+fn second_spellings(received: &Fields) -> impl Iterator<Item = &str> {
+    let names = received.iter().map(|(name, _)| name);
+    names.filter(|name| name.contains('_') && received.get(&name.replace('_', "-")).is_some())
 }
 
 /// Fields that the gate writes itself, so that another spelling of them must not pass.

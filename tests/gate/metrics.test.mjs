@@ -74,6 +74,10 @@ test("what is not protected is not counted", async () => {
   assert.deepEqual(samples(await page()), earlier);
 });
 
+test("the gate is well also to who asks for the head alone", async () => {
+  for (const method of ["GET", "HEAD"]) assert.equal((await fetch(`${stack.gate}/.oncegate/v1/health`, { method })).status, 200);
+});
+
 test("the page is what Prometheus reads", async () => {
   const answer = await get("metrics");
   assert.match(answer.headers.get("content-type"), /^text\/plain; version=0\.0\.4/);

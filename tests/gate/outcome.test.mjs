@@ -129,6 +129,22 @@ test("a1 a ledger's header counts whatever its status, even one that cannot be p
   assert.equal(origin.seen.length, 1);
 });
 
+const SAID_BY_A_GATE = [
+  [410, "result_expired", "executed", "executed"],
+  [422, "key_reused", "executed", "unknown"],
+  [402, undefined, "unknown", "unknown"],
+  [402, undefined, "refused", "refused"],
+  [200, "replayed", "replayed", "executed"],
+  [409, "in_progress", "in_progress", "unknown"],
+];
+for (const [status, decision, state, says] of SAID_BY_A_GATE) {
+  test(`a3 an origin that is a gate itself and says ${status} ${decision ?? "dispatched"}, ${state}, says ${says}`, async () => {
+    const mark = { "idempotency-status": state, "oncegate-operation": "op_there", "oncegate-key-kind": "client", ...(decision && { "oncegate-decision": decision }) };
+    answers(status, {}, mark);
+    assert.equal((await send("/small")).says, says);
+  });
+}
+
 test("p5 a route adds header fields to its replays", async () => {
   answers(201, { made: true }, { "x-order-id": "17", "x-other": "1" });
   await send("/small");

@@ -67,6 +67,12 @@ test("k6 forged header fields of the gate never reach an origin, in no spelling,
   assert.equal(free.headers["oncegate-signature"], undefined);
 });
 
+test("k6 a field that an origin may take for another one of the request does not pass beside it", async () => {
+  await pay({ "x-tenant": "a", x_tenant: "b", x_only: "c" });
+  const { headers } = origin.seen[0];
+  assert.deepEqual([headers["x-tenant"], headers.x_tenant, headers.x_only], ["a", undefined, "c"]);
+});
+
 test("k6 a client cannot give its request another path or another way", async () => {
   const misleading = {
     "x-original-url": "/pay",
@@ -144,6 +150,16 @@ test("k6 a request that has passed this gate is a loop, whether it was protected
     assert.deepEqual([back.status, back.json().code], [508, "loop_detected"], path);
   }
   assert.equal(origin.seen.length, 2);
+});
+
+test("k6 a request that goes round through other gates is a loop, too", async () => {
+  await call(stack.gate, "/free", { key, headers: { "oncegate-via": "0123456789abcdef, forged" } });
+  const via = origin.seen[0].headers["oncegate-via"];
+  assert.match(via, /^0123456789abcdef, [0-9a-f]{16}$/);
+  for (const passed of [`${via.split(", ")[1]}, fedcba9876543210`, Array(8).fill("0123456789abcdef").join(", ")]) {
+    const back = await call(stack.gate, "/free", { key, headers: { "oncegate-via": passed } });
+    assert.deepEqual([back.status, back.json().code], [508, "loop_detected"], passed);
+  }
 });
 
 test("k6 the gate's own valid signature alone is a loop; one for another request is none", async () => {

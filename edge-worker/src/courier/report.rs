@@ -67,11 +67,19 @@ async fn with_answer(
     Ok(Some(request))
 }
 
-/// The outcome that the origin states, in the contract's word for it.
+/// The outcome that the origin states, in the contract's word for it. One that is itself a gate states it
+/// as gates do: its 410 for an answer that has expired is no refusal.
 fn outcome(head: &Head) -> Option<String> {
-    let value = head.fields.get(header::IDEMPOTENCY_OUTCOME)?;
-    // A word that the contract does not know proves nothing, and is not the same as none.
-    let outcome = Outcome::parse(value).unwrap_or(Outcome::Unknown);
+    let said = |name| head.fields.get(name);
+    let outcome = match (said(header::IDEMPOTENCY_OUTCOME), said(header::KEY_KIND)) {
+        // A word that the contract does not know proves nothing, and is not the same as none.
+        (Some(word), _) => Outcome::parse(word).unwrap_or(Outcome::Unknown),
+        (None, Some(_)) => {
+            let status = said(header::IDEMPOTENCY_STATUS)?;
+            Outcome::of_gate(status, said(header::DECISION))?
+        }
+        (None, None) => return None,
+    };
     Some(outcome.to_string())
 }
 
