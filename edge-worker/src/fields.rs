@@ -70,6 +70,13 @@ impl Fields {
         sizes.sum()
     }
 
+    /// Removes the fields whose values have control characters: no server and no client is obliged to read a message with
+    /// one, and most refuse all of it, each time that it is sent.
+    pub(crate) fn drop_unreadable(&mut self) {
+        let is_bad = |byte: u8| byte.is_ascii_control() && byte != b'\t';
+        self.0.retain(|(_, value)| !value.bytes().any(is_bad));
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }

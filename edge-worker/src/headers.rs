@@ -63,6 +63,7 @@ pub(crate) fn towards_origin(
         fields.remove(name);
     }
     if protected {
+        fields.drop_unreadable();
         // A coded answer would be decoded on its way through, and not be the origin's bytes.
         fields.set("accept-encoding", "identity");
     }

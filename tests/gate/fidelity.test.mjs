@@ -146,6 +146,15 @@ test("p5 cookies and challenges come with the first answer only, each on its own
   assert.equal(answers.again.headers["content-type"], "text/plain");
 });
 
+test("a field that no client reads does not take the answer with it", async () => {
+  origin.handle = (request) =>
+    answerRaw(request, "HTTP/1.1 200 OK\r\nLocation: /\u0001\r\nX-Name: a\u007f\r\nETag: w\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+  const { first, again } = await twice();
+  for (const { bytes, headers } of [first, again]) {
+    assert.deepEqual([bytes.toString(), headers.location, headers["x-name"], headers.etag], ["ok", undefined, undefined, "w"]);
+  }
+});
+
 test("p3 an origin does not speak in the gate's name", async () => {
   const forged = { "idempotency-status": "refused", "idempotency-replayed": "true", "oncegate-operation": "op_forged" };
   origin.handle = (_, response) => response.writeHead(200, forged).end("x");

@@ -2,10 +2,11 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { after, before, beforeEach, test } from "node:test";
 
 import { startOrigin } from "../support/origin.mjs";
-import { call } from "../support/raw.mjs";
+import { call, connect } from "../support/raw.mjs";
 import { startStack } from "../support/stack.mjs";
 
 const ROUTES = `[
@@ -71,6 +72,13 @@ test("k6 a field that an origin may take for another one of the request does not
   await pay({ "x-tenant": "a", x_tenant: "b", x_only: "c" });
   const { headers } = origin.seen[0];
   assert.deepEqual([headers["x-tenant"], headers.x_tenant, headers.x_only], ["a", undefined, "c"]);
+});
+
+test("k6 a field that no origin reads does not have the request refused", async () => {
+  const socket = await connect(stack.gate, `POST /pay HTTP/1.1\r\nHost: ${host()}\r\nConnection: close\r\nIdempotency-Key: ${key}\r\nX-Name: a\u0001b\r\nContent-Length: 2\r\n\r\n{}`);
+  const [text] = await once(socket, "data");
+  assert.match(text.toString(), /^HTTP\/1.1 201 /);
+  assert.equal(origin.seen[0].headers["x-name"], undefined);
 });
 
 test("k6 a client cannot give its request another path or another way", async () => {

@@ -79,10 +79,11 @@ pub(super) async fn send(
 }
 
 async fn receive(response: Response, keep: Keep) -> Result<Received> {
-    let head = Head {
+    let mut head = Head {
         status: response.status_code(),
         fields: response.fields()?,
     };
+    head.fields.drop_unreadable();
     let body = if head.status > body::LAST_STATUS || body::is_bodiless(head.status) {
         // What cannot be given to a client is not kept for one.
         response.discard();
