@@ -101,6 +101,10 @@ impl Origins {
 fn read(entry: OriginConfig, earlier: &[(Pattern, Place)]) -> Result<(Pattern, Place), Fault> {
     let pattern =
         Pattern::parse(&entry.path, Case::Counts).map_err(|reason| Fault::new("path", reason))?;
+    if pattern.ends_with_slash() {
+        let reason = "ends with '/', which is one path; '/*' is all that is below it";
+        return Err(Fault::new("path", reason));
+    }
     if earlier.iter().any(|(known, _)| known.covers(&pattern)) {
         return Err(Fault::new("path", "is served by an earlier entry already"));
     }
@@ -206,6 +210,11 @@ mod tests {
             vec![entry("/a/*", "https://a"), entry("/a/:b", "https://b")],
             Some(url("x")),
             "origin '/a/:b': path is served by an earlier entry already",
+        );
+        refuses(
+            vec![entry("/a/", "https://a")],
+            Some(url("x")),
+            "origin '/a/': path ends with '/', which is one path; '/*' is all that is below it",
         );
         refuses(
             vec![entry("a", "https://a")],

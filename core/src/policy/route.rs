@@ -10,7 +10,7 @@ use super::config::{InFlight, KeyUse, Mode, RouteConfig, TokenUse};
 use super::error::{Fault, PolicyError};
 use super::fingerprint::{BodyMode, FingerprintMode};
 use super::outcome::rules;
-use super::path::{Case, Pattern, canonical};
+use super::path::{Case, Pattern};
 use super::source::{KeySource, key_headers};
 use super::tenant::{Attribute, Scope};
 use super::times::Times;
@@ -123,7 +123,7 @@ impl Route {
 
     /// Whether every origin reads this path as one of the route's.
     pub(super) fn is_exactly(&self, path: &str) -> bool {
-        self.pattern.matches(path) && canonical(path) == path
+        self.pattern.is_exactly(path)
     }
 
     pub(super) fn overlaps(&self, other: &Self) -> bool {

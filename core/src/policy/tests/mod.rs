@@ -260,6 +260,30 @@ fn a_policy_that_protects_nothing_does_not_start() {
 }
 
 #[test]
+fn k5_a_slash_at_the_end_is_the_routes_or_refused() {
+    let found = |path: &str, asked: &str| {
+        let policy = policy(&[config("orders", "POST", path)]);
+        match policy.find("POST", asked, false) {
+            Match::Protected(_) => "protected",
+            Match::NotCanonical(_) => "refused",
+            Match::OtherMethod(_) | Match::Unprotected => "passed",
+        }
+    };
+    for (path, asked, what) in [
+        ("/orders", "/orders/", "refused"),
+        ("/orders/", "/orders/", "protected"),
+        ("/orders/", "/orders", "refused"),
+        ("/orders/", "/orders/1", "passed"),
+        ("/orders/*", "/orders/", "refused"),
+        ("/orders/*", "/orders", "passed"),
+        ("/orders/:id/", "/orders/1/", "protected"),
+        ("/orders/:id", "/orders/", "passed"),
+    ] {
+        assert_eq!(found(path, asked), what, "{path} {asked}");
+    }
+}
+
+#[test]
 fn k5_a_segment_that_only_some_origins_see_hides_nothing() {
     let policy = policy(&[config("orders", "POST", "/orders/*")]);
     let plain = policy.find("POST", "/orders/%00", false);
