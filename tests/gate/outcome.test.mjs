@@ -101,6 +101,20 @@ test("a2 the code is read in the whole body, and not in a coded one", async () =
   assert.equal((await send("/json")).says, "unknown");
 });
 
+test("a2 a status says nothing where the code may be in JSON that cannot be read", async () => {
+  const gzip = zlib.gzipSync(JSON.stringify(coded("busy")));
+  for (const [body, headers, says] of [
+    [gzip, { "content-encoding": "gzip" }, "unknown"],
+    ['{"result":{"code":"busy","code":"declined"}}', {}, "unknown"],
+    ["{}", {}, "refused"],
+    [gzip, { "content-encoding": "gzip", "content-type": "text/html" }, "refused"],
+  ]) {
+    key = randomUUID();
+    answers(400, body, headers);
+    assert.equal((await send("/json")).says, says, `${body}`);
+  }
+});
+
 test("a2 a failing status with a code that nobody listed proves nothing", async () => {
   answers(500, coded(1));
   assert.equal((await send("/json")).says, "unknown");

@@ -195,6 +195,11 @@ pub fn scalar_at(body: &[u8], pointer: &Pointer, longest: usize) -> Option<Strin
     })
 }
 
+/// Whether the body is JSON in which `pointer` names one value or none.
+pub fn can_be_read(body: &[u8], pointer: &Pointer) -> bool {
+    find(body, &pointer.tokens, Names::AsWritten).is_ok()
+}
+
 fn text_of(value: Option<Event<'_>>) -> Result<KeyText, Reason> {
     match value.ok_or(Reason::Missing)? {
         Event::Bool(_) => Err(Reason::Bool),

@@ -61,7 +61,8 @@ impl fmt::Display for NameError {
             Self::Dots => f.write_str("the lock's name is of dots alone"),
             Self::Character { position } => write!(
                 f,
-                "the lock's name has, at position {position}, something else than letters, digits and -_.~:"
+                "the lock's name has something else than letters, digits and -_.~: (character {})",
+                position + 1
             ),
         }
     }

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::judge_status;
-use crate::body::pointer::{Pointer, scalar_at};
+use crate::body::pointer::{Pointer, can_be_read, scalar_at};
 use crate::outcome::Outcome;
 
 /// The longest value that a rule can list, in characters. Longer ones in an answer are cut off behind
@@ -78,9 +78,25 @@ impl Place {
     pub fn value_in(&self, body: &[u8]) -> Option<String> {
         match self {
             Self::Header(_) => None,
-            Self::Json(pointer) => scalar_at(body, pointer, LONGEST_VALUE + 1),
+            Self::Json(pointer) => scalar_at(without_mark(body), pointer, LONGEST_VALUE + 1),
         }
     }
+
+    /// Whether there may be a value in an answer of this type in which none was found: in JSON that was not
+    /// seen (`None`), or could be read in two ways or in none. Then the status says nothing: most values
+    /// that are not listed come with one that sounds like a refusal.
+    pub fn may_hide_value(&self, content_type: &str, body: Option<&[u8]>) -> bool {
+        let Self::Json(pointer) = self else {
+            return false;
+        };
+        let is_read = body.is_some_and(|body| can_be_read(without_mark(body), pointer));
+        content_type.to_ascii_lowercase().contains("json") && !is_read
+    }
+}
+
+/// The body without a byte order mark, which some origins put in front of JSON.
+fn without_mark(body: &[u8]) -> &[u8] {
+    body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)
 }
 
 impl Rules {

@@ -261,3 +261,27 @@ fn a3_a_reply_that_is_not_whole_proves_nothing() {
         assert_eq!(judged, Outcome::Unknown);
     }
 }
+
+#[test]
+fn a2_json_that_cannot_be_read_may_hide_a_value() {
+    let place = Place::Json(Pointer::parse("/code").unwrap());
+    let hides = |content_type, body| place.may_hide_value(content_type, body);
+    for body in [
+        &b"{\"code\":0,\"code\":1}"[..],
+        b"{\"code\":0} x",
+        b"{\"code\":\"\xff\"}",
+        b"",
+    ] {
+        assert!(hides("application/json; charset=utf-8", Some(body)));
+        assert!(
+            !hides("text/html", Some(body)),
+            "something else has answered"
+        );
+    }
+    assert!(hides("application/problem+JSON", None));
+    assert!(!hides("application/json", Some(b"{\"error\":1}")));
+    assert!(!Place::Header("x".into()).may_hide_value("application/json", None));
+    let marked = b"\xef\xbb\xbf{\"code\":0}";
+    assert_eq!(place.value_in(marked).as_deref(), Some("0"));
+    assert!(!hides("application/json", Some(marked)));
+}

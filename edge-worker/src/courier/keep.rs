@@ -1,7 +1,7 @@
 //! What a route reads in its origin's answers, what it keeps of them, and how it passes them on (rules
 //! A2, P5, P6).
 
-use js_sys::{ArrayBuffer, Uint8Array};
+use js_sys::ArrayBuffer;
 use oncegate_core::policy::{LARGEST_STORED_BYTES, Store};
 use oncegate_core::proof::Place;
 use oncegate_core::sealing::{SealingSecret, SealingSecrets};
@@ -11,7 +11,7 @@ use super::call::{Body, Head, Received};
 use crate::config::Config;
 use crate::message::Dispatch;
 use crate::sealing::{self, SEALED};
-use crate::{body, headers};
+use crate::{body, headers, platform};
 
 /// See above.
 pub(super) struct Keep {
@@ -66,16 +66,25 @@ impl Keep {
     /// The value at the place of the route's outcome rule. A body that is coded, although the origin was
     /// asked not to, or too large to be held, has none.
     pub(super) fn value(&self, head: &Head, body: Option<&ArrayBuffer>) -> Option<String> {
-        match (&self.place, body) {
+        match (&self.place, plain(head, body)) {
             (Some(Place::Header(name)), _) => head.fields.get(name).map(str::to_owned),
-            (Some(place @ Place::Json(_)), Some(body))
-                if head.fields.get("content-encoding").is_none() =>
-            {
-                place.value_in(&Uint8Array::new(body).to_vec())
-            }
+            (Some(place @ Place::Json(_)), Some(body)) => place.value_in(&platform::bytes(body)),
             _ => None,
         }
     }
+
+    /// Whether there may be one all the same, in a body that could not be read.
+    pub(super) fn may_hide_value(&self, head: &Head, body: Option<&ArrayBuffer>) -> bool {
+        let content_type = head.fields.get("content-type").unwrap_or_default();
+        let bytes = plain(head, body).map(platform::bytes);
+        let place = self.place.as_ref();
+        place.is_some_and(|place| place.may_hide_value(content_type, bytes.as_deref()))
+    }
+}
+
+/// A body that can be read as it is.
+fn plain<'a>(head: &Head, body: Option<&'a ArrayBuffer>) -> Option<&'a ArrayBuffer> {
+    body.filter(|_| head.fields.get("content-encoding").is_none())
 }
 
 impl Received {

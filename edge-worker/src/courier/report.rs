@@ -36,10 +36,13 @@ fn whole(received: &Received) -> Reply {
 
 /// What the origin has answered, for its proof.
 pub(super) fn reply(head: &Head, keep: &Keep, body: Option<&ArrayBuffer>) -> Reply {
+    let value = keep.value(head, body);
+    let is_hidden = value.is_none() && keep.may_hide_value(head, body);
+    let unknown = || is_hidden.then(|| Outcome::Unknown.to_string());
     Reply::Answered {
         status: head.status,
-        outcome: outcome(head),
-        value: keep.value(head, body),
+        outcome: outcome(head).or_else(unknown),
+        value,
         recorded: recorded(head),
         storable: false,
         fields: Vec::new(),
