@@ -29,3 +29,16 @@ pub const SIGNATURE: &str = "oncegate-signature";
 pub const OWNER: &str = "oncegate-owner";
 /// Gate to client, and back: a place in line for a lock ([`Place`](crate::lock::Place)).
 pub const PLACE: &str = "oncegate-place";
+
+/// Of an origin's answer: what every replay repeats (rule P5). Everything else, cookies and challenges above
+/// all, belongs to the first answer only.
+pub const REPLAYED: [&str; 8] = [
+    "content-disposition",
+    "content-encoding",
+    "content-language",
+    "content-type",
+    "etag",
+    "last-modified",
+    "link",
+    "location",
+];

@@ -20,11 +20,13 @@ pub(crate) const DISPATCHED: &str = "dispatched";
 pub(crate) const REPLAYED: &str = "replayed";
 pub(crate) const WAITED: &str = "waited";
 
-/// From a shard to a gate: for how long this answer may be given again without asking, in milliseconds.
-pub(crate) const FRESH: &str = "oncegate-keep-ms";
+/// To a gate, on an answer that it may remember (decision 12): for how long, in milliseconds. On the answer of an attempt,
+/// the names of the header fields with which it is replayed follow, as a gate that gives again what it is told must not
+/// give all of them: the name of the mark is another one than in gates that did.
+pub(crate) const REMEMBER: &str = "oncegate-remember";
 
-/// What every answer about one operation says alike.
-const MARKS: [&str; 3] = [
+/// What [`Mark::put`] says of an operation, whatever has become of it.
+pub(crate) const ABOUT_OPERATION: [&str; 3] = [
     header::OPERATION,
     header::KEY_KIND,
     header::IDEMPOTENCY_KEY_LIFETIME,
@@ -106,20 +108,17 @@ impl<'a> Mark<'a> {
         answer: &Answer,
         status: Status,
         decision: &str,
-        fresh_ms: u64,
+        remember_ms: u64,
     ) -> Result<wire::Response> {
         let mut fields: Fields = answer.headers.iter().cloned().collect();
-        if status == Status::Executed || status == Status::Refused {
-            fields.set(header::IDEMPOTENCY_REPLAYED, "true");
-        }
-        let status = if status == Status::Executed {
-            Status::Replayed
-        } else {
-            status
-        };
         self.put(&mut fields, status);
+        match status {
+            Status::Executed => replayed(&mut fields, Status::Replayed),
+            Status::Refused => replayed(&mut fields, Status::Refused),
+            _ => {}
+        }
         fields.set(header::DECISION, decision);
-        freshen(&mut fields, answer.body.as_ref(), fresh_ms);
+        mark(&mut fields, answer.body.as_ref(), remember_ms, &[]);
         body::response(answer.status, &fields, answer.body.as_ref())
     }
 
@@ -137,29 +136,46 @@ impl<'a> Mark<'a> {
     }
 }
 
-/// Marks an answer that a gate may give again without asking.
-pub(crate) fn freshen(fields: &mut Fields, body: Option<&ArrayBuffer>, fresh_ms: u64) {
+/// Says that an answer is given once more.
+fn replayed(fields: &mut Fields, status: Status) {
+    fields.set(header::IDEMPOTENCY_REPLAYED, "true");
+    fields.set(header::IDEMPOTENCY_STATUS, status.as_str());
+}
+
+/// Marks an answer that a gate may remember. `names` are the fields of its replay; there are none if it is one.
+pub(crate) fn mark(
+    fields: &mut Fields,
+    body: Option<&ArrayBuffer>,
+    remember_ms: u64,
+    names: &[&str],
+) {
     let size = body.map_or(0, ArrayBuffer::byte_length);
-    if fresh_ms > 0 && size as usize <= LARGEST_BYTES {
-        fields.set(FRESH, fresh_ms.to_string());
+    if remember_ms > 0 && size as usize <= LARGEST_BYTES {
+        let mark = names
+            .iter()
+            .fold(remember_ms.to_string(), |mark, name| mark + " " + name);
+        fields.set(REMEMBER, mark);
     }
 }
 
-/// Whether an answer is one that was given before.
-pub(crate) fn is_replay(fields: &Fields) -> bool {
-    fields.get(header::IDEMPOTENCY_REPLAYED).is_some()
+/// What a mark says: for how long an answer may be remembered, and the fields of its replay.
+pub(crate) fn read_mark(mark: &str) -> Option<(u64, Vec<&str>)> {
+    let mut words = mark.split(' ');
+    let remember_ms = words.next()?.parse().ok()?;
+    Some((remember_ms, words.collect()))
 }
 
-/// The header fields with which a shard would replay the answer that an execution has just brought. `more`:
-/// what its route keeps beside what the contract does.
-pub(crate) fn as_replay(first: &Fields, more: &[String]) -> Fields {
-    let kept = headers::for_replay(first, more);
-    let marks = headers::named(first, MARKS.into_iter());
-    let mut fields: Fields = kept.into_iter().chain(marks).collect();
-    fields.set(header::IDEMPOTENCY_REPLAYED, "true");
-    fields.set(header::IDEMPOTENCY_STATUS, Status::Replayed.as_str());
-    fields.set(header::DECISION, REPLAYED);
-    fields
+/// The header fields of a remembered answer, which its mark `names` if it is not a replay already.
+pub(crate) fn remembered(mut given: Fields, names: &[&str]) -> Fields {
+    if !names.is_empty() {
+        given = headers::named(&given, names.iter().copied())
+            .into_iter()
+            .collect();
+        replayed(&mut given, Status::Replayed);
+    }
+    // One request may have waited for it; for those who come now it lies there.
+    given.set(header::DECISION, REPLAYED);
+    given
 }
 
 /// Says how the request was decided that is answered with `response`.

@@ -188,18 +188,21 @@ pub(crate) async fn answer_to(
     config: &Config,
 ) -> Result<Response> {
     let asked = &claiming.asked;
-    let known = match claiming.wants_shard {
-        true => None,
-        false => recent::answer(asked)?,
+    let known = match claiming.uses_memory {
+        true => recent::answer(asked)?,
+        false => None,
     };
     let answer = match known {
         Some(answer) => answer,
         None => {
-            let again = recent::is_asked_again(asked);
-            let request = claiming.request(request, again, route, config).await?;
+            let remembers = claiming.uses_memory && recent::note(asked);
+            let request = claiming.request(request, remembers, route, config).await?;
             let asked_ms = now_ms();
             let answer = shards::call(env, config, &asked.operation, &request).await?;
-            recent::keep(asked_ms, asked, route, answer).await?
+            match claiming.uses_memory {
+                true => recent::remember(asked_ms, asked, answer).await?,
+                false => recent::unmarked(asked, answer)?,
+            }
         }
     };
     sealing::opened(answer, &asked.operation, config).await

@@ -1,7 +1,7 @@
 //! Which header fields pass, in which direction (rules K6 and P5).
 
 use oncegate_core::forwarded::{forwarded_for, is_traceparent, new_traceparent};
-use oncegate_core::header::{IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED, IDEMPOTENCY_STATUS};
+use oncegate_core::header::{IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED, IDEMPOTENCY_STATUS, REPLAYED};
 use worker::Result;
 
 use crate::arrived::Arrived;
@@ -31,19 +31,6 @@ const MISLEADING: [&str; 6] = [
     "x-forwarded-server",
     "x-original-url",
     "x-rewrite-url",
-];
-
-/// Kept for a replay; everything else, cookies and challenges above all, belongs to the first
-/// answer only.
-const REPLAYED: [&str; 8] = [
-    "content-disposition",
-    "content-encoding",
-    "content-language",
-    "content-type",
-    "etag",
-    "last-modified",
-    "link",
-    "location",
 ];
 
 /// What a client sent, without what must not reach the origin. `protected` requests also lose
@@ -148,12 +135,8 @@ pub(crate) fn exceed(received: &Fields, fields: usize, bytes: usize) -> bool {
 
 /// What a replay of this answer needs, and what its route adds to that.
 pub(crate) fn for_replay(received: &Fields, more: &[String]) -> Vec<(String, String)> {
-    let options = connection_options(received);
-    let names = REPLAYED.into_iter().chain(more.iter().map(String::as_str));
-    named(
-        received,
-        names.filter(|name| !options.iter().any(|option| option == name)),
-    )
+    let names = REPLAYED.iter().copied();
+    named(received, names.chain(more.iter().map(String::as_str)))
 }
 
 /// The fields of these names.

@@ -90,9 +90,9 @@ pub(crate) struct Claim {
     /// Of the token, if the key is one.
     #[serde(default)]
     pub(crate) token: Option<Lifetime>,
-    /// Whether the gate was asked the same a moment ago, and would keep a replay.
+    /// Whether the gate would remember a replay, to give it again by itself.
     #[serde(default)]
-    pub(crate) again: bool,
+    pub(crate) remembers: bool,
 }
 
 /// See [`ToShard::Cancel`].
@@ -195,9 +195,9 @@ pub(crate) struct Completed {
     pub(crate) view: View,
     /// The record's answer counts, not the attempt's.
     pub(crate) superseded: bool,
-    /// For how long the gate may replay the attempt's answer by itself, in milliseconds.
+    /// For how long the gate may remember the attempt's answer, to replay it by itself, in milliseconds.
     #[serde(default)]
-    pub(crate) fresh_ms: u64,
+    pub(crate) remember_ms: u64,
     /// How many rows the shard has written since it last said so.
     #[serde(default)]
     pub(crate) rows_written: u64,

@@ -82,7 +82,7 @@ pub(crate) async fn check(
         kind,
         token,
         body,
-        wants_shard: recent::wants_shard(arrived.header("cache-control")),
+        uses_memory: !recent::bypasses(arrived.header("cache-control")),
     })))
 }
 
@@ -94,8 +94,8 @@ pub(crate) struct Claiming {
     pub(crate) kind: KeyKind,
     pub(crate) token: Option<Lifetime>,
     pub(crate) body: ArrayBuffer,
-    /// An answer of a moment ago will not do.
-    pub(crate) wants_shard: bool,
+    /// Whether an answer of a moment ago will do, and this one may be given to who asks next.
+    pub(crate) uses_memory: bool,
 }
 
 /// What the origin gets, without its body.
@@ -128,8 +128,8 @@ impl Request {
 }
 
 impl Claiming {
-    /// What its shard is told. `again`: the gate was asked the same a moment ago.
-    pub(crate) async fn claim(&self, again: bool, route: &Route, config: &Config) -> Claim {
+    /// What its shard is told. `remembers`: the gate would remember a replay.
+    pub(crate) async fn claim(&self, remembers: bool, route: &Route, config: &Config) -> Claim {
         Claim {
             scope: self.scope.clone(),
             max_waiters: route.max_waiters as usize,
@@ -144,7 +144,7 @@ impl Claiming {
             body_bytes: self.body.byte_length(),
             wait_ms: route.wait_ms,
             client_timeout_ms: route.client_timeout_ms,
-            again,
+            remembers,
         }
     }
 
@@ -152,11 +152,11 @@ impl Claiming {
     pub(crate) async fn request(
         &self,
         request: Request,
-        again: bool,
+        remembers: bool,
         route: &Route,
         config: &Config,
     ) -> Result<ShardRequest> {
-        let claim = self.claim(again, route, config).await;
+        let claim = self.claim(remembers, route, config).await;
         let mut fields = request.fields;
         let secret = config.sealing_secrets.as_ref().map(SealingSecrets::first);
         let secret = secret.filter(|_| route.answers.seal && route.terms.finish);

@@ -6,13 +6,11 @@
 use std::cell::RefCell;
 
 use js_sys::ArrayBuffer;
-use oncegate_core::header;
 use oncegate_core::identity::Identity;
-use oncegate_core::policy::Route;
 use oncegate_core::recent::{Question, Recent};
 use worker::Result;
 
-use crate::answer::{self, FRESH, REPLAYED};
+use crate::answer::{self, REMEMBER};
 use crate::body;
 use crate::fields::Fields;
 use crate::platform::now_ms;
@@ -41,42 +39,54 @@ pub(crate) fn answer(asked: &Question) -> Result<Option<Response>> {
     kept.map(|kept| kept.answer()).transpose()
 }
 
-/// Whether this was asked a moment ago. Then a replay is worth being kept.
-pub(crate) fn is_asked_again(asked: &Question) -> bool {
-    RECENT.with_borrow_mut(|recent| recent.is_asked_again(now_ms(), asked))
+/// Notes that this is asked; says whether it was a moment ago, so that a replay is worth being remembered.
+pub(crate) fn note(asked: &Question) -> bool {
+    RECENT.with_borrow_mut(|recent| recent.note(now_ms(), asked))
 }
 
-/// Keeps what was answered, if it may be given again; gives it on.
-pub(crate) async fn keep(
+/// Gives on what was answered, without its mark.
+pub(crate) fn unmarked(asked: &Question, response: Response) -> Result<Response> {
+    // What the shard says now counts, and not what is remembered.
+    RECENT.with_borrow_mut(|recent| recent.withdraw(asked));
+    if response.marks().remember.is_none() {
+        return Ok(response);
+    }
+    let mut fields = response.fields()?;
+    fields.remove(REMEMBER);
+    let body = response.inner().body();
+    Response::new(
+        response.status_code(),
+        &fields,
+        body.as_ref().map(AsRef::as_ref),
+    )
+}
+
+/// Gives on what was answered, and remembers it if its mark says so and it is not too late.
+pub(crate) async fn remember(
     asked_ms: u64,
     asked: &Question,
-    route: &Route,
     response: Response,
 ) -> Result<Response> {
-    let fresh = response.marks().fresh.as_deref();
-    let Some(for_ms) = fresh.and_then(|fresh| fresh.parse().ok()) else {
-        return Ok(response);
+    let mark = response.marks().remember.as_deref();
+    let mark = mark.and_then(answer::read_mark);
+    let Some((for_ms, names)) = mark.filter(|(for_ms, _)| now_ms() < asked_ms + for_ms) else {
+        return unmarked(asked, response);
     };
     let (status, mut fields) = (response.status_code(), response.fields()?);
     let body = body::whole_response(response.inner()).await?;
-    let bytes = body.byte_length() as usize;
-    let body = (bytes > 0).then_some(body);
-    fields.remove(FRESH);
-    let answer = body::response(status, &fields, body.as_ref())?;
-    if answer::is_replay(&fields) {
-        // One request may have waited for it; for those who come now it lies there.
-        fields.set(header::DECISION, REPLAYED);
-    } else {
-        fields = answer::as_replay(&fields, &route.answers.replay_headers);
-    }
-    let bytes = bytes + fields.size();
+    let size = body.byte_length() as usize;
+    let body = (size > 0).then_some(body);
+    fields.remove(REMEMBER);
+    let given = body::response(status, &fields, body.as_ref())?;
+    let fields = answer::remembered(fields, &names);
+    let size = size + fields.size();
     let kept = Kept {
         status,
         fields,
         body,
     };
-    RECENT.with_borrow_mut(|recent| recent.keep(asked_ms, for_ms, *asked, kept, bytes));
-    Ok(answer)
+    RECENT.with_borrow_mut(|recent| recent.keep(now_ms(), asked_ms, for_ms, asked, kept, size));
+    Ok(given)
 }
 
 /// Gives up what is kept of an operation.

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 use worker::{EncodeBody, Error, Result};
 
-use crate::answer::FRESH;
+use crate::answer::REMEMBER;
 use crate::courier::SUPERSEDED;
 use crate::fields::Fields;
 use crate::platform::{self, Service};
@@ -140,7 +140,7 @@ pub(crate) struct Marks {
     pub(crate) decision: Option<String>,
     pub(crate) sealed: Option<String>,
     pub(crate) superseded: Option<String>,
-    pub(crate) fresh: Option<String>,
+    pub(crate) remember: Option<String>,
 }
 
 const MARKS: [&str; 7] = [
@@ -150,7 +150,7 @@ const MARKS: [&str; 7] = [
     header::DECISION,
     SEALED,
     SUPERSEDED,
-    FRESH,
+    REMEMBER,
 ];
 
 impl Marks {
@@ -168,7 +168,7 @@ impl Marks {
             decision: next(),
             sealed: next(),
             superseded: next(),
-            fresh: next(),
+            remember: next(),
         }
     }
 

@@ -155,12 +155,19 @@ test("a field that no client reads does not take the answer with it", async () =
   }
 });
 
+test("p5 what an answer says of its connection is not replayed", async () => {
+  origin.handle = (_, response) => response.writeHead(200, { connection: "etag", etag: '"v1"', location: "/orders/17" }).end("x");
+  const { first, again } = await twice();
+  for (const { headers } of [first, again]) assert.deepEqual([headers.etag, headers.location], [undefined, "/orders/17"]);
+});
+
 test("p3 an origin does not speak in the gate's name", async () => {
-  const forged = { "idempotency-status": "refused", "idempotency-replayed": "true", "oncegate-operation": "op_forged" };
+  const forged = { "idempotency-status": "refused", "idempotency-replayed": "true", "oncegate-operation": "op_forged", "oncegate-remember": "2000" };
   origin.handle = (_, response) => response.writeHead(200, forged).end("x");
   const { first } = await twice();
   assert.equal(first.says, "executed");
   assert.notEqual(first.headers["oncegate-operation"], "op_forged");
+  assert.equal(first.headers["oncegate-remember"], undefined);
 });
 
 test("a status over 599 cannot be passed on by a path that is not protected, either", async () => {

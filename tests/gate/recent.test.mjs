@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 
 import { startOrigin } from "../support/origin.mjs";
 import { json, startStack } from "../support/stack.mjs";
@@ -14,7 +15,7 @@ const ROUTES = `[
   { name = "order", methods = ["POST"], path = "/order", origin = "none" },
   { name = "pay", methods = ["POST"], path = "/pay", origin = "none", bind = { header = "X-User" } },
   { name = "sealed", methods = ["POST"], path = "/sealed", origin = "none", seal = true },
-  { name = "more", methods = ["POST"], path = "/more", origin = "none", replay_headers = ["X-Order-Id", "X-Hop"] },
+  { name = "more", methods = ["POST"], path = "/more", origin = "none", replay_headers = ["X-Order-Id"] },
   { name = "status", methods = ["POST"], path = "/status", origin = "none", store = "status" },
 ]`.replaceAll("\n", " ");
 const SEALING = randomBytes(32).toString("base64");
@@ -78,40 +79,53 @@ async function asked(path, count, init) {
 
 const ANSWERS = {
   "with fields that a replay has not": ["/order", 201, { location: "/orders/7", "set-cookie": "a=1", "x-order-id": "7" }, "{}"],
-  "with fields that its route adds, but those of the connection": [
-    "/more",
-    200,
-    { "x-order-id": "7", "x-hop": "1", connection: "x-hop", etag: '"7"' },
-    "paid",
-  ],
+  "with nothing to replay but its body": ["/order", 200, { "set-cookie": "a=1" }, "paid"],
+  "with fields that its route adds": ["/more", 200, { "x-order-id": "7", etag: '"7"' }, "paid"],
   "without a body": ["/order", 204, { "content-location": "/orders/7" }, undefined],
   "of bytes that are no text": ["/order", 200, { "content-type": "application/octet-stream" }, Buffer.from([0, 255, 10, 13, 0])],
-  "that are coded, although nobody asked for it": ["/order", 200, { "content-encoding": "br" }, Buffer.from([0x0b, 0x01, 0x80, 0x68, 0x69, 0x0a, 0x03])],
+  "that is coded, although nobody asked for it": ["/order", 200, { "content-encoding": "br" }, Buffer.from([0x0b, 0x01, 0x80, 0x68, 0x69, 0x0a, 0x03])],
 };
 
-test("p5 a retry within a moment is answered as its shard would answer", async (context) => {
-  const given = {};
-  for (const [name, [path, status, headers, body]] of Object.entries(ANSWERS)) {
-    origin.handle = (request, response) => response.writeHead(status, headers).end(body);
+/** As long as the gate remembers. */
+const MOMENT_MS = 2_000;
+
+/** Executes, and sends it again before the moment is over, however slow the machine is. */
+async function retried(path) {
+  for (;;) {
     key = randomUUID();
-    assert.equal((await post(path)).says, "executed");
+    const began = Date.now();
+    const first = await post(path);
     const before = await calls();
-    given[name] = { key, path, retry: await post(path) };
-    assert.equal((await calls()) - before, 0, `${name}: the shard was asked`);
+    const retry = await post(path);
+    if (Date.now() - began < MOMENT_MS) return { first, retry, asked: (await calls()) - before };
   }
-  assert.equal(origin.seen.length, Object.keys(ANSWERS).length);
-  for (const [name, { path, retry, ...its }] of Object.entries(given)) {
-    await context.test(name, async () => {
-      ({ key } = its);
+}
+
+test("p5 a retry within a moment is answered as its shard would answer", async (context) => {
+  for (const [name, [path, status, headers, body]] of Object.entries(ANSWERS)) {
+    await context.test(`one ${name}`, async () => {
+      origin.handle = (request, response) => response.writeHead(status, headers).end(body);
+      const { first, retry, asked } = await retried(path);
+      assert.deepEqual([first.says, first.headers.get("oncegate-remember"), asked], ["executed", null, 0]);
       const before = await calls();
       const replay = await post(path, { headers: { "cache-control": "no-cache" } });
       assert.equal((await calls()) - before, 1);
       assert.equal(replay.says, "replayed");
       assert.deepEqual([retry.status, retry.text], [replay.status, replay.text]);
       assert.deepEqual(Object.fromEntries(retry.headers), Object.fromEntries(replay.headers));
-      assert.equal(replay.headers.get("x-hop"), null);
+      assert.equal(origin.seen.filter((request) => request.headers["idempotency-key"] === key).length, 1);
     });
   }
+});
+
+test("an attempt that took longer than a moment is not remembered", async () => {
+  origin.handle = async (request, response) => {
+    await pause(MOMENT_MS);
+    response.writeHead(201).end("slow");
+  };
+  const first = await post("/order");
+  assert.deepEqual([first.text, first.says, first.headers.get("oncegate-remember")], ["slow", "executed", null]);
+  assert.equal(await asked("/order", 1), 1);
 });
 
 test("what is sealed in its row, or not in it, is asked for at the first retry", async () => {
@@ -124,20 +138,19 @@ test("what is sealed in its row, or not in it, is asked for at the first retry",
 
 test("what is too large to be kept is asked for each time", async () => {
   origin.handle = (request, response) => response.writeHead(200).end("x".repeat(64 * 1024 + 1));
-  const first = await post("/order");
-  assert.equal(first.headers.get("oncegate-keep-ms"), null);
+  assert.equal((await post("/order")).says, "executed");
   assert.equal(await asked("/order", 3), 3);
 });
 
 for (const path of ["/order", "/sealed"]) {
-  test(`p5 replays within a moment are the shard's own answer, and each is counted: ${path}`, async () => {
+  test(`p5 replays within a moment are alike, and each is counted: ${path}`, async () => {
     const replay = await executed(path);
     const before = { calls: await calls(), replays: await replays() };
     for (let count = 0; count < 5; count += 1) {
       const again = await post(path);
       assert.deepEqual([again.status, again.text], [replay.status, replay.text]);
       assert.deepEqual(Object.fromEntries(again.headers), Object.fromEntries(replay.headers));
-      assert.equal(again.headers.get("oncegate-keep-ms"), null);
+      assert.equal(again.headers.get("oncegate-remember"), null);
     }
     assert.equal((await replays()) - before.replays, 5);
     assert.ok((await calls()) - before.calls < 5, "not every replay asked the shard");
@@ -159,7 +172,7 @@ test("k4 another principal hears nothing, however lately the answer was given", 
 });
 
 test("p4 a refusal is asked for each time", async () => {
-  origin.handle = (request, response) => response.writeHead(422).end("no");
+  origin.handle = (request, response) => response.writeHead(422, { "oncegate-remember": "2000" }).end("no");
   assert.equal((await post("/order")).says, "refused");
   await post("/order");
   const before = await calls();

@@ -44,13 +44,17 @@ test("a claim of an earlier gate is sent to the origin with its header fields, a
   const [operation, key] = [beside(other), newKey()];
   const claim = { to: "claim", operation, key, kind: "client", principal: null, scope: "host", fingerprint: FINGERPRINT, terms: TERMS, unreachable: false, body_bytes: 20, wait_ms: 1_000, max_waiters: 10, client_timeout_ms: 5_000, token: null };
   const headers = earlier(claim, { "content-type": "application/json", "x-kept": "1" });
-  const ask = () => shardOf(operation).fetch("https://shard/orders", { method: "POST", headers, body: JSON.stringify({ shows: true }) });
+  const ask = (more) => shardOf(operation).fetch("https://shard/orders", { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify({ shows: true }) });
   const first = await ask();
   const seen = await first.json();
   expect([first.headers.get("idempotency-status"), seen["idempotency-key"], seen["x-kept"]]).toEqual(["executed", key, "1"]);
   expect(Object.keys(seen).filter((name) => ["oncegate-message", "oncegate-fields", "oncegate-seal"].includes(name))).toEqual([]);
   const again = await ask();
   expect([again.headers.get("idempotency-status"), await again.json()]).toEqual(["replayed", seen]);
+  // It would not know what to do with a mark. One that would says so.
+  expect(again.headers.get("oncegate-remember")).toBe(null);
+  const marked = await ask(earlier({ ...claim, remembers: true }));
+  expect([await marked.json(), marked.headers.get("oncegate-remember")]).toEqual([seen, expect.stringMatching(/^\d+$/)]);
 });
 
 test("an earlier shard's courier is this one's as well", async () => {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::config::{RouteConfig, Store};
 use super::error::Fault;
 use super::names::header_name;
+use crate::header::REPLAYED;
 
 /// The largest answer that can be kept: rows hold 2 MB.
 pub const LARGEST_STORED_BYTES: u64 = 1_900_000;
@@ -60,13 +61,22 @@ impl Answers {
         if let Some((_, field, reason)) = rules.into_iter().find(|(broken, ..)| *broken) {
             return Err(Fault::new(field, reason));
         }
-        let names = config.replay_headers.iter().map(|name| replayed(name));
+        let mut replay_headers = Vec::new();
+        for name in &config.replay_headers {
+            let name = replayed(name)?;
+            let is_there = replay_headers.contains(&name) || REPLAYED.contains(&&*name);
+            if is_there {
+                let reason = "names a header field that is replayed already";
+                return Err(Fault::new("replay_headers", reason));
+            }
+            replay_headers.push(name);
+        }
         Ok(Self {
             stream: config.stream,
             max_bytes,
             store: config.store,
             seal: config.seal,
-            replay_headers: names.collect::<Result<_, _>>()?,
+            replay_headers,
         })
     }
 }

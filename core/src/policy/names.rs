@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 /// What no setting may name: it speaks of one connection or of one answer, or is the gate's own.
-const RESERVED: [&str; 14] = [
+const RESERVED: [&str; 15] = [
     "connection",
     "content-encoding",
     "content-length",
@@ -12,6 +12,7 @@ const RESERVED: [&str; 14] = [
     "keep-alive",
     "proxy-authenticate",
     "proxy-authorization",
+    "proxy-connection",
     "set-cookie",
     "te",
     "trailer",

@@ -19,7 +19,7 @@ use crate::message::Dispatch;
 use crate::platform::now_ms;
 use crate::shards::within;
 use crate::wire::{Call, Incoming, Response};
-use crate::{log, origins, sealing};
+use crate::{headers, log, origins, sealing};
 
 /// What the origin has answered.
 pub(super) struct Received {
@@ -33,6 +33,8 @@ pub(super) struct Received {
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) fields: Fields,
+    /// Those that a client may have.
+    pub(super) passed: Fields,
 }
 
 /// The body of an answer.
@@ -79,11 +81,13 @@ pub(super) async fn send(
 }
 
 async fn receive(response: Response, keep: Keep) -> Result<Received> {
-    let mut head = Head {
+    let mut fields = response.fields()?;
+    fields.drop_unreadable();
+    let head = Head {
         status: response.status_code(),
-        fields: response.fields()?,
+        passed: headers::towards_client(&fields),
+        fields,
     };
-    head.fields.drop_unreadable();
     let body = if head.status > body::LAST_STATUS || body::is_bodiless(head.status) {
         // What cannot be given to a client is not kept for one.
         response.discard();

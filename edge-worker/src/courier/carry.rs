@@ -17,7 +17,7 @@ use crate::message::{Begun, Completed, Completion, Dispatch, Reply, ToShard};
 use crate::platform::now_ms;
 use crate::shards::{ShardRequest, within};
 use crate::wire::{Incoming, Response};
-use crate::{body, headers, log, tally};
+use crate::{body, log, tally};
 
 /// What an attempt has brought.
 pub(super) struct Carried {
@@ -49,7 +49,7 @@ pub(super) async fn attempt(
             keep,
         }) => {
             let reply = reply(&head, &keep, None);
-            begin(&head, passing, reply, dispatch, deadline, env, config).await
+            begin(head, passing, reply, dispatch, deadline, env, config).await
         }
         received => bring(received, dispatch, deadline, env, config)
             .await
@@ -87,12 +87,9 @@ async fn bring(
             body: Body::Whole(bytes),
             keep,
         }) => {
-            let mut fields = headers::towards_client(&head.fields);
+            let mut fields = head.passed;
             mark.put(&mut fields, completed.view.state.status());
-            // What is sealed in its row is not kept open elsewhere.
-            if !keep.seals() {
-                answer::freshen(&mut fields, Some(&bytes), completed.fresh_ms);
-            }
+            keep.mark(&mut fields, &bytes, completed.remember_ms);
             body::response(head.status, &fields, Some(&bytes))
         }
         lost => {
@@ -108,7 +105,7 @@ async fn bring(
 
 /// An answer that is passed on: the shard hears of it before the first byte leaves (rule P6).
 async fn begin(
-    head: &Head,
+    head: Head,
     passing: Passing,
     reply: Reply,
     dispatch: &Dispatch,
@@ -132,7 +129,7 @@ async fn begin(
     let (response, client) = if begun.superseded {
         (superseded()?, Client::NONE)
     } else {
-        let mut fields = headers::towards_client(&head.fields);
+        let mut fields = head.passed;
         let status = Status::parse(&begun.status).unwrap_or(Status::Unknown);
         Mark::new(&dispatch.operation, dispatch.kind, &dispatch.terms).put(&mut fields, status);
         let (stream, client) = passing.open()?;

@@ -8,10 +8,12 @@ use oncegate_core::sealing::{SealingSecret, SealingSecrets};
 use worker::Result;
 
 use super::call::{Body, Head, Received};
+use crate::answer::ABOUT_OPERATION;
 use crate::config::Config;
+use crate::fields::Fields;
 use crate::message::Dispatch;
 use crate::sealing::{self, SEALED};
-use crate::{body, headers, platform};
+use crate::{answer, body, headers, platform};
 
 /// See above.
 pub(super) struct Keep {
@@ -58,9 +60,15 @@ impl Keep {
         }
     }
 
-    /// Whether what is stored is sealed.
-    pub(super) fn seals(&self) -> bool {
-        self.secret.is_some()
+    /// Marks an answer that is stored as it is, for the gate to remember. What is sealed in its row does not lie open
+    /// elsewhere.
+    pub(super) fn mark(&self, fields: &mut Fields, body: &ArrayBuffer, remember_ms: u64) {
+        if self.secret.is_none() {
+            let stored = headers::for_replay(fields, &self.more);
+            let names = stored.iter().map(|(name, _)| &**name);
+            let names: Vec<&str> = names.chain(ABOUT_OPERATION).collect();
+            answer::mark(fields, Some(body), remember_ms, &names);
+        }
     }
 
     /// The value at the place of the route's outcome rule. A body that is coded, although the origin was
@@ -91,11 +99,11 @@ impl Received {
     /// The answer as it is stored; `None` if it cannot be given again: it is too large for a row, or it
     /// cannot be given to anybody.
     pub(super) async fn kept(&self) -> Result<Option<Kept>> {
-        let (Head { status, fields }, keep) = (&self.head, &self.keep);
+        let (Head { status, passed, .. }, keep) = (&self.head, &self.keep);
         let Body::Whole(body) = &self.body else {
             return Ok(None);
         };
-        let fields = headers::for_replay(fields, &keep.more);
+        let fields = headers::for_replay(passed, &keep.more);
         let lengths = fields
             .iter()
             .map(|(name, value)| name.len() + in_a_row(value));

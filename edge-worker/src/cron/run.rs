@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
             kind: KeyKind::Generated,
             token: None,
             body: Uint8Array::from(body.as_slice()).buffer(),
-            wants_shard: false,
+            uses_memory: false,
         })
     }
 }

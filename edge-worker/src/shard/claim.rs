@@ -164,8 +164,8 @@ impl Inner {
         };
         let wait_ms = claim.wait_ms.min(lease_ends_ms.saturating_sub(now_ms));
         match within(wait_ms, news).await {
-            Some(Ok(News::Answer(_, answer, status, fresh_ms))) => {
-                mark.again(&answer, status, WAITED, claim.fresh_ms(fresh_ms))
+            Some(Ok(News::Answer(_, answer, status, remember_ms))) => {
+                mark.again(&answer, status, WAITED, claim.remember_ms(remember_ms))
             }
             _ => self.record_answer(claim, Asker::Waiter),
         }
@@ -200,9 +200,9 @@ impl Inner {
 }
 
 impl Claim {
-    /// For how long its gate may give an answer again that it may have for so long.
-    fn fresh_ms(&self, fresh_ms: u64) -> u64 {
-        if self.again { fresh_ms } else { 0 }
+    /// For how long the gate is told to remember a replay: not at all, unless it would.
+    fn remember_ms(&self, allowed_ms: u64) -> u64 {
+        if self.remembers { allowed_ms } else { 0 }
     }
 }
 
@@ -234,8 +234,8 @@ fn answer_from(now_ms: u64, claim: &Claim, from: Source<'_>, asker: Asker) -> Re
         Admission::Replay => {
             let answer =
                 stored.ok_or_else(|| Error::from("a record without the answer it speaks of"))?;
-            let fresh_ms = claim.fresh_ms(record.replays_for_ms(now_ms));
-            return mark.again(answer, view.state.status(), asker.decision(), fresh_ms);
+            let remember_ms = claim.remember_ms(record.replays_for_ms(now_ms));
+            return mark.again(answer, view.state.status(), asker.decision(), remember_ms);
         }
         Admission::Turn(Turn::PrincipalMismatch) => {
             let problem = Problem::new(Code::PrincipalMismatch);

@@ -33,7 +33,7 @@ impl Inner {
         let settling = completion.settling(answer.is_some());
         let (record, settled) = record.settle(now_ms, settling);
         let (view, fingerprint) = (record.view(now_ms), record.fingerprint());
-        let fresh_ms = record.replays_for_ms(now_ms);
+        let remember_ms = record.replays_for_ms(now_ms);
         if view.disputed {
             log::error("disputed")
                 .operation(&completion.operation)
@@ -49,9 +49,12 @@ impl Inner {
         }
         if view.state != State::Dispatched {
             let news = match (answer, fingerprint) {
-                (Some(answer), Some(fingerprint)) if settled.share => {
-                    News::Answer(fingerprint, Rc::new(answer), view.state.status(), fresh_ms)
-                }
+                (Some(answer), Some(fingerprint)) if settled.share => News::Answer(
+                    fingerprint,
+                    Rc::new(answer),
+                    view.state.status(),
+                    remember_ms,
+                ),
                 _ => News::Record,
             };
             self.waiters.tell(&row.operation, &news);
@@ -59,7 +62,7 @@ impl Inner {
         Ok(Completed {
             view,
             superseded: settled.superseded,
-            fresh_ms: if settled.store { fresh_ms } else { 0 },
+            remember_ms: if settled.store { remember_ms } else { 0 },
             rows_written: self.store(now_ms)?.database().take_written(),
         })
     }

@@ -138,7 +138,7 @@ impl<'a> Stored<'a> {
                 kind: KeyKind::Generated,
                 token: None,
                 body: body.dyn_into()?,
-                wants_shard: false,
+                uses_memory: false,
             },
         })
     }

@@ -2,7 +2,7 @@
 //! of what its name says.
 
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use oncegate_core::recent::REPLAYS_FOR_MS;
@@ -22,8 +22,7 @@ type Run = fn(&str, &Script, u16) -> Result<Lap>;
 
 /// The usual load: enough to keep the runtime busy, little enough for a lap of about a second.
 const USUAL: Shape = (32, 40);
-/// For shards that are filled, since keys of one shard are dear to find; and for keys that are replayed within a moment,
-/// since all of them have to be executed within it.
+/// For shards that are filled: keys of one shard are dear to find.
 const SMALL: Shape = (32, 10);
 /// So few that their objects stay awake between two laps, as those of a busy gate do: otherwise the waking of a thousand
 /// objects in one process would be measured, which on the platform are a thousand processes.
@@ -50,9 +49,9 @@ impl Rounds<'_> {
         let title = format!("the origin works for {service_ms} ms");
         let mut section = Section::new(title, self.rows());
         // The first one warms up and is not counted.
-        self.compare()?;
+        self.compare(service_ms)?;
         for _ in 0..rounds {
-            section.take(self.compare()?);
+            section.take(self.compare(service_ms)?);
         }
         Ok(section)
     }
@@ -81,14 +80,14 @@ impl Rounds<'_> {
         rows.into_iter().chain(rivals).collect()
     }
 
-    fn compare(&mut self) -> Result<Vec<Figures>> {
+    fn compare(&mut self, service_ms: u64) -> Result<Vec<Figures>> {
         let own = script(USUAL, || {
             request(self.pass_through.address(), &self.keys.any())
         });
         let hops = script(USUAL, || request(self.hops.address(), &self.keys.any()));
         let gate = self.gate.address();
         let of_gate = Scripts::new(|| request(gate, &self.keys.in_one_of(&AWAKE, gate).1));
-        let retried = script(SMALL, || {
+        let retried = script(within_a_moment(service_ms), || {
             request(gate, &self.keys.in_one_of(&AWAKE, gate).1)
         });
         let crowd_own = script(CROWD, || {
@@ -118,8 +117,15 @@ impl Rounds<'_> {
 
     /// Replays what was executed a moment ago.
     fn just_executed(&self, script: &Script) -> Result<Figures> {
-        self.lap(&self.gate, script, count(SMALL))?;
-        self.lap(&self.gate, script, 0)
+        let (began, executed) = (Instant::now(), script.iter().map(Vec::len).sum());
+        self.lap(&self.gate, script, executed)?;
+        let replayed = self.lap(&self.gate, script, 0)?;
+        if began.elapsed() >= MOMENT {
+            bail!(
+                "the gate forgot what was to be replayed within {MOMENT:?}: the machine is too slow"
+            );
+        }
+        Ok(replayed)
     }
 
     /// Replays what the gate does not remember any more.
@@ -236,9 +242,19 @@ impl Scripts {
     }
 }
 
+/// As long as the gate remembers what it has answered.
+const MOMENT: Duration = Duration::from_millis(REPLAYS_FOR_MS);
+
+/// So many requests that an origin which works for so long executes all of them in half a moment.
+fn within_a_moment(service_ms: u64) -> Shape {
+    let (connections, most) = SMALL;
+    let requests = REPLAYS_FOR_MS / 2 / (service_ms + 50);
+    (connections, (requests as usize).clamp(1, most))
+}
+
 /// Until the gate remembers nothing of what it has answered: then a replay is its shard's to answer.
 pub(super) fn wait_a_moment() {
-    sleep(Duration::from_millis(REPLAYS_FOR_MS + 100));
+    sleep(MOMENT + Duration::from_millis(100));
 }
 
 fn script((connections, requests): Shape, mut request: impl FnMut() -> Vec<u8>) -> Script {

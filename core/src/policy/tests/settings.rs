@@ -259,6 +259,7 @@ fn p5_what_a_replay_repeats_is_the_answers_own() {
         "Set-Cookie",
         "WWW-Authenticate",
         "Connection",
+        "Proxy-Connection",
         "Oncegate-Operation",
     ] {
         refuses(
@@ -275,6 +276,12 @@ fn p5_what_a_replay_repeats_is_the_answers_own() {
         refuses(
             &format!(r#"{NONE},"replay_headers":["{name}"]"#),
             "replay_headers names a header field that the gate sets itself",
+        );
+    }
+    for names in [r#""Location""#, r#""X-Order-Id","x-order-id""#] {
+        refuses(
+            &format!(r#"{NONE},"replay_headers":[{names}]"#),
+            "replay_headers names a header field that is replayed already",
         );
     }
 }
