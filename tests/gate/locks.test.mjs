@@ -201,8 +201,8 @@ test("what is not said as it must be is refused with the reason, and nobody with
   await refused(acquire({ wait_ms: 25_001 }), "request_invalid", /at most 25000/);
   await refused(acquire({ ttl: 5 }), "request_invalid", /unknown field `ttl`/);
   await refused(call("POST", { body: {} }), "key_missing", /asking again gives the same lock/);
-  await refused(call("POST", { path: "locks/a%20b" }), "request_invalid", /position 1/);
-  await refused(call("POST", { path: "locks/a/b" }), "request_invalid", /position 1/);
+  await refused(call("POST", { path: "locks/a%20b" }), "request_invalid", /character 2/);
+  await refused(call("POST", { path: "locks/a/b" }), "request_invalid", /character 2/);
   await refused(call("POST", { path: "locks/" }), "request_invalid", /needs a name/);
   await refused(call("GET"), "endpoint_unknown", /./);
   for (const secret of ["wrong", ADMIN]) {
