@@ -168,8 +168,10 @@ pub(crate) async fn protect(
                 false => answer_to(&claiming, request, route, env, config).await?,
             }
         }
+        // What answers the route's preflights says to pages what they may read of it.
         Ok(Checked::Unkeyed(body)) => {
-            return pass(arrived, body.map(Into::into), env, config).await;
+            let passed = pass(arrived, body.map(Into::into), env, config).await?;
+            return Ok(Answered::Gate(passed.into()));
         }
         Err(refusal) => refusal.answer()?.into(),
     };

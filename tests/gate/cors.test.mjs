@@ -77,3 +77,17 @@ test("p5 a preflight for a protected route is answered by the gate and nothing r
   assert.equal(allows(await ask("/orders", "https://evil.example")), null);
   assert.equal(allows(await ask("/catalog", PAGE)), null);
 });
+
+test("p5 what a route without a key answers can be read like what it answers with one", async () => {
+  const optional = await startStack({ CORS_ORIGINS: JSON.stringify([PAGE]), key: "optional" });
+  try {
+    const answers = [await send(optional, key, order(), from(PAGE)), await send(optional, undefined, order(), from(PAGE))];
+    // The shop takes no order without a key.
+    assert.deepEqual(answers.map((answer) => [answer.status, allows(answer)]), [[201, PAGE], [401, PAGE]]);
+    await optional.tell("stop-origin");
+    const failed = await send(optional, undefined, order(), from(PAGE));
+    assert.deepEqual([failed.status, allows(failed)], [502, PAGE]);
+  } finally {
+    await optional.stop();
+  }
+});
