@@ -159,6 +159,17 @@ for (const [status, decision, state, says] of SAID_BY_A_GATE) {
   });
 }
 
+test("a3 a gate's own word counts before that of what stands behind it", async () => {
+  const mark = { "idempotency-status": "unknown", "oncegate-key-kind": "client", "idempotency-outcome": "not_executed" };
+  answers(409, {}, mark);
+  assert.equal((await send("/small")).says, "unknown");
+});
+
+test("a1 a ledger that answers with a gate's marks only has said nothing", async () => {
+  answers(200, {}, { "idempotency-status": "executed", "oncegate-operation": "op_there", "oncegate-key-kind": "client" });
+  assert.equal((await send("/ledger")).says, "unknown");
+});
+
 test("p5 a route adds header fields to its replays", async () => {
   answers(201, { made: true }, { "x-order-id": "17", "x-other": "1" });
   await send("/small");

@@ -3,7 +3,7 @@
 
 use js_sys::ArrayBuffer;
 use oncegate_core::policy::{LARGEST_STORED_BYTES, Store};
-use oncegate_core::proof::Place;
+use oncegate_core::proof::{Origin, Place};
 use oncegate_core::sealing::{SealingSecret, SealingSecrets};
 use worker::Result;
 
@@ -31,6 +31,8 @@ pub(super) struct Keep {
     secret: Option<SealingSecret>,
     /// Where the origin says what became of the request.
     place: Option<Place>,
+    /// Whose word counts.
+    pub(super) origin: Origin,
 }
 
 /// An answer as it is stored.
@@ -57,6 +59,7 @@ impl Keep {
                 .filter(|_| answers.is_some_and(|answers| answers.seal))
                 .cloned(),
             place: rule.map(|rule| rule.place.clone()),
+            origin: dispatch.terms.origin,
         }
     }
 

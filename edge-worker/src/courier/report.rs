@@ -4,6 +4,7 @@ use js_sys::ArrayBuffer;
 use oncegate_core::fingerprint::Fingerprint;
 use oncegate_core::header;
 use oncegate_core::outcome::Outcome;
+use oncegate_core::proof::Origin;
 use worker::Result;
 
 use super::call::{Body, Head, Received};
@@ -41,7 +42,7 @@ pub(super) fn reply(head: &Head, keep: &Keep, body: Option<&ArrayBuffer>) -> Rep
     let unknown = || is_hidden.then(|| Outcome::Unknown.to_string());
     Reply::Answered {
         status: head.status,
-        outcome: outcome(head).or_else(unknown),
+        outcome: outcome(head, keep.origin).or_else(unknown),
         value,
         recorded: recorded(head),
         storable: false,
@@ -71,18 +72,20 @@ async fn with_answer(
 }
 
 /// The outcome that the origin states, in the contract's word for it. One that is itself a gate states it
-/// as gates do: its 410 for an answer that has expired is no refusal.
-fn outcome(head: &Head) -> Option<String> {
+/// as gates do: its 410 for an answer that has expired is no refusal, and what a ledger behind it said of one
+/// attempt is not what it says of all. A ledger has its own word only (rule A1).
+fn outcome(head: &Head, origin: Origin) -> Option<String> {
     let said = |name| head.fields.get(name);
-    let outcome = match (said(header::IDEMPOTENCY_OUTCOME), said(header::KEY_KIND)) {
-        // A word that the contract does not know proves nothing, and is not the same as none.
-        (Some(word), _) => Outcome::parse(word).unwrap_or(Outcome::Unknown),
-        (None, Some(_)) => {
-            let status = said(header::IDEMPOTENCY_STATUS)?;
-            Outcome::of_gate(status, said(header::DECISION))?
-        }
-        (None, None) => return None,
-    };
+    if origin != Origin::Ledger
+        && said(header::KEY_KIND).is_some()
+        && let Some(status) = said(header::IDEMPOTENCY_STATUS)
+    {
+        let outcome = Outcome::of_gate(status, said(header::DECISION))?;
+        return Some(outcome.to_string());
+    }
+    let word = said(header::IDEMPOTENCY_OUTCOME)?;
+    // A word that the contract does not know proves nothing, and is not the same as none.
+    let outcome = Outcome::parse(word).unwrap_or(Outcome::Unknown);
     Some(outcome.to_string())
 }
 
