@@ -150,6 +150,7 @@ test("a6 what a ledger was sent goes nowhere when its route keeps none any more:
   const again = await send(key, LOST, FINISHED);
   const cancelled = await cancel(key, "?route=finished");
   expect([again.status, again.body.code, cancelled.code]).toEqual([409, "outcome_unknown", "outcome_unknown"]);
+  expect([again.body.retryable, again.headers.get("retry-after")]).toEqual([false, null]);
   expect([await effects(key), (await look(key, "?route=finished")).attempts]).toEqual([0, 1]);
 });
 

@@ -4,7 +4,7 @@ import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 
 import database from "./fixtures/v0.1/database.json";
-import { GATE, look, newKey, query, send, shardOf } from "./support/gate.mjs";
+import { GATE, effects, look, newKey, query, send, shardOf } from "./support/gate.mjs";
 
 test("i5 a message of a version that the shard does not know is an error and changes nothing", async () => {
   const { operation } = await send(newKey());
@@ -55,6 +55,17 @@ test("a claim of an earlier gate is sent to the origin with its header fields, a
   expect(again.headers.get("oncegate-remember")).toBe(null);
   const marked = await ask(earlier({ ...claim, remembers: true }));
   expect([await marked.json(), marked.headers.get("oncegate-remember")]).toEqual([seen, expect.stringMatching(/^\d+$/)]);
+});
+
+test("i5 a claim of a gate under whose settings its route had a ledger begins nothing where it has none", async () => {
+  const { operation: other } = await send(newKey());
+  const [operation, key] = [beside(other), newKey()];
+  const terms = { ...TERMS, route: "held" };
+  const claim = { to: "claim", operation, key, kind: "client", principal: null, scope: "host", fingerprint: FINGERPRINT, terms, unreachable: false, body_bytes: 2, wait_ms: 1_000, max_waiters: 10, client_timeout_ms: 5_000 };
+  const headers = earlier(claim, { "content-type": "application/json" });
+  const answer = await shardOf(operation).fetch("https://shard/orders", { method: "POST", headers, body: "{}" });
+  const { code, safe_new_key } = await answer.json();
+  expect([answer.status, code, safe_new_key, await effects(key)]).toEqual([503, "gate_unavailable", false, 0]);
 });
 
 test("an earlier shard's courier is this one's as well", async () => {

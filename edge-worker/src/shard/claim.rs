@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use futures_channel::oneshot;
 use oncegate_core::identity::Identity;
-use oncegate_core::operation::{Admission, Operation, Turn};
+use oncegate_core::operation::{Admission, Operation, Turn, View};
 use oncegate_core::problem::{Code, Problem};
 use oncegate_store::Written;
 use worker::{Error, Result};
@@ -61,6 +61,7 @@ impl Inner {
         if let Some(expired) = self.expired(now_ms, &presented, &found)? {
             return Ok(expired.answer(now_ms, &presented)?.into());
         }
+        let is_new = found.is_absent(now_ms);
         let is_open = found
             .record
             .as_ref()
@@ -79,9 +80,9 @@ impl Inner {
                 let problem = Problem::new(Code::OriginUnreachable).retry_after(1_000);
                 Ok(answer::turn_away(&problem, &claim.operation)?.into())
             }
-            // Whatever the origin of today is, it is not the one that may be sent it again.
+            // Whatever the origin of today is, it is not the one that this may be sent to.
             Admission::Dispatch(_) if self.config()?.origin_of(record.terms()).is_none() => {
-                self.record_answer(claim, Asker::Waiter)
+                self.strand(now_ms, claim, is_new)
             }
             Admission::Dispatch(number) => {
                 let started = Started {
@@ -142,6 +143,27 @@ impl Inner {
         };
         self.keep(now_ms, row, record, written)?;
         self.dispatch(now_ms, courier, call, attempt)
+    }
+
+    /// Answers what there is no origin for any more. What was begun waits for a person, and what was not is
+    /// of a gate with earlier settings.
+    fn strand(&self, now_ms: u64, claim: &Claim, is_new: bool) -> Result<Response> {
+        if is_new {
+            let reason = "the settings of its route are being changed";
+            let problem = Problem::new(Code::GateUnavailable).because(reason);
+            let problem = problem.retry_after(1_000);
+            return Ok(answer::turn_away(&problem, &claim.operation)?.into());
+        }
+        let Found { row, record, .. } = self.find(now_ms, &claim.operation)?;
+        self.note_found(now_ms, row);
+        let record = record.ok_or_else(|| Error::from("an operation without a record"))?;
+        let view = View {
+            held: true,
+            ..record.view(now_ms).of_unsent()
+        };
+        let mark = Mark::new(&claim.operation, record.kind(), record.terms());
+        let problem = mark.problem(now_ms, Code::OutcomeUnknown, &view)?;
+        Ok(problem.into())
     }
 
     /// Waits for the attempt of another request.
