@@ -89,7 +89,10 @@ impl Place {
         let Self::Json(pointer) = self else {
             return false;
         };
-        let is_read = body.is_some_and(|body| can_be_read(without_mark(body), pointer));
+        let is_read = body.is_some_and(|body| {
+            let body = without_mark(body);
+            body.is_empty() || can_be_read(body, pointer)
+        });
         content_type.to_ascii_lowercase().contains("json") && !is_read
     }
 }

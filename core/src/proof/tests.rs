@@ -270,7 +270,7 @@ fn a2_json_that_cannot_be_read_may_hide_a_value() {
         &b"{\"code\":0,\"code\":1}"[..],
         b"{\"code\":0} x",
         b"{\"code\":\"\xff\"}",
-        b"",
+        b" ",
     ] {
         assert!(hides("application/json; charset=utf-8", Some(body)));
         assert!(
@@ -280,6 +280,10 @@ fn a2_json_that_cannot_be_read_may_hide_a_value() {
     }
     assert!(hides("application/problem+JSON", None));
     assert!(!hides("application/json", Some(b"{\"error\":1}")));
+    assert!(
+        !hides("application/json", Some(b"")),
+        "no bytes hide nothing"
+    );
     assert!(!Place::Header("x".into()).may_hide_value("application/json", None));
     let marked = b"\xef\xbb\xbf{\"code\":0}";
     assert_eq!(place.value_in(marked).as_deref(), Some("0"));
