@@ -97,12 +97,12 @@ pub(crate) fn towards_client(received: &Fields) -> Fields {
     })
 }
 
-/// Without hop-by-hop fields, the gate's own, and those that `dropped` names. Some origins take `_`
-/// for `-`, so names are compared as they do.
+/// Without hop-by-hop fields, the gate's own, and those that `dropped` names. They are compared as origins
+/// read them.
 fn without(received: &Fields, dropped: impl Fn(&str) -> bool) -> Fields {
     let named = connection_options(received);
     let passes = |name: &str| {
-        let read_as = name.replace('_', "-");
+        let read_as = read_as(name);
         let is_dropped = HOP_BY_HOP.contains(&read_as.as_str())
             || read_as.starts_with("oncegate-")
             || (read_as != name && is_ours(&read_as))
@@ -116,11 +116,23 @@ fn without(received: &Fields, dropped: impl Fn(&str) -> bool) -> Fields {
         .collect()
 }
 
-/// Fields with a `_` that some origins take for another one that is there, such as the tenant's that the gate
-/// has read.
+/// Fields that some origins take for another one that is there, such as the tenant's that the gate has read.
 fn second_spellings(received: &Fields) -> impl Iterator<Item = &str> {
     let names = received.iter().map(|(name, _)| name);
-    names.filter(|name| name.contains('_') && received.get(&name.replace('_', "-")).is_some())
+    names.filter(|name| {
+        let read_as = read_as(name);
+        read_as != *name && received.get(&read_as).is_some()
+    })
+}
+
+/// A name as origins read it that get header fields as variables: those have letters, digits and `_`, which
+/// stands for whatever else is in a name.
+fn read_as(name: &str) -> String {
+    let as_read = |character: char| match character.is_ascii_alphanumeric() {
+        true => character,
+        false => '-',
+    };
+    name.chars().map(as_read).collect()
 }
 
 /// Fields that the gate writes itself, so that another spelling of them must not pass.
