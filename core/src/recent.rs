@@ -42,6 +42,30 @@ pub fn bypasses(cache_control: &str) -> bool {
     directives.any(|directive| directive.eq_ignore_ascii_case("no-cache"))
 }
 
+/// When what was asked for may be given.
+#[derive(Clone, Copy, Debug)]
+pub struct Life {
+    from_ms: u64,
+    until_ms: u64,
+}
+
+impl Life {
+    /// From when it was asked for, so that the time on the way is part of it, for at most [`REPLAYS_FOR_MS`].
+    #[must_use]
+    pub fn new(asked_ms: u64, for_ms: u64) -> Self {
+        Self {
+            from_ms: asked_ms,
+            until_ms: asked_ms.saturating_add(for_ms.min(REPLAYS_FOR_MS)),
+        }
+    }
+
+    /// A clock that was set back does not lengthen it.
+    #[must_use]
+    pub fn holds(self, now_ms: u64) -> bool {
+        (self.from_ms..self.until_ms).contains(&now_ms)
+    }
+}
+
 /// Answers of a moment, and questions that were asked a moment ago.
 #[derive(Debug)]
 pub struct Recent<A> {
@@ -57,16 +81,8 @@ struct Entry<A> {
     /// None of a question that was only asked.
     answer: Option<Rc<A>>,
     bytes: usize,
-    from_ms: u64,
-    until_ms: u64,
+    life: Life,
     place: u64,
-}
-
-impl<A> Entry<A> {
-    /// A clock that was set back must not lengthen a life.
-    fn is_live(&self, now_ms: u64) -> bool {
-        (self.from_ms..self.until_ms).contains(&now_ms)
-    }
 }
 
 impl<A> Default for Recent<A> {
@@ -84,7 +100,7 @@ impl<A> Recent<A> {
     #[must_use]
     pub fn answer(&self, now_ms: u64, asked: &Question) -> Option<Rc<A>> {
         let entry = self.entries.get(&asked.operation)?;
-        let is_its = entry.is_live(now_ms) && entry.asked == *asked;
+        let is_its = entry.life.holds(now_ms) && entry.asked == *asked;
         entry.answer.clone().filter(|_| is_its)
     }
 
@@ -92,31 +108,19 @@ impl<A> Recent<A> {
     /// replay of it is worth being kept.
     pub fn note(&mut self, now_ms: u64, asked: &Question) -> bool {
         match self.entries.get(&asked.operation) {
-            Some(entry) if entry.is_live(now_ms) => entry.asked == *asked,
+            Some(entry) if entry.life.holds(now_ms) => entry.asked == *asked,
             _ => {
-                self.make_room(now_ms, 0);
-                self.enter(now_ms, REPLAYS_FOR_MS, asked, None, 0);
+                let life = Life::new(now_ms, REPLAYS_FOR_MS);
+                self.enter(now_ms, life, asked, None, 0);
                 false
             }
         }
     }
 
-    /// Keeps an answer of so many bytes, unless it is too large or its time is over. `asked_ms` is when it
-    /// was asked for, so that the time on the way is part of `for_ms`.
-    pub fn keep(
-        &mut self,
-        now_ms: u64,
-        asked_ms: u64,
-        for_ms: u64,
-        asked: &Question,
-        answer: A,
-        bytes: usize,
-    ) {
-        let for_ms = for_ms.min(REPLAYS_FOR_MS);
-        if bytes <= LARGEST_BYTES && now_ms < asked_ms.saturating_add(for_ms) {
-            self.forget(&asked.operation);
-            self.make_room(now_ms, bytes);
-            self.enter(asked_ms, for_ms, asked, Some(Rc::new(answer)), bytes);
+    /// Keeps an answer of so many bytes, unless it is too large or its life is over.
+    pub fn keep(&mut self, now_ms: u64, life: Life, asked: &Question, answer: A, bytes: usize) {
+        if bytes <= LARGEST_BYTES && life.holds(now_ms) {
+            self.enter(now_ms, life, asked, Some(Rc::new(answer)), bytes);
         }
     }
 
@@ -138,23 +142,24 @@ impl<A> Recent<A> {
 
     fn enter(
         &mut self,
-        from_ms: u64,
-        for_ms: u64,
+        now_ms: u64,
+        life: Life,
         asked: &Question,
         answer: Option<Rc<A>>,
         bytes: usize,
     ) {
         self.forget(&asked.operation);
+        let bytes = bytes + ENTRY_BYTES;
+        self.make_room(now_ms, bytes);
         let last = self.order.last_key_value();
         let entry = Entry {
             asked: *asked,
             answer,
-            bytes: bytes + ENTRY_BYTES,
-            from_ms,
-            until_ms: from_ms.saturating_add(for_ms),
+            bytes,
+            life,
             place: last.map_or(0, |(place, _)| place + 1),
         };
-        self.bytes += entry.bytes;
+        self.bytes += bytes;
         self.order.insert(entry.place, asked.operation);
         self.entries.insert(asked.operation, entry);
     }
@@ -164,8 +169,8 @@ impl<A> Recent<A> {
         while let Some((_, oldest)) = self.order.first_key_value() {
             let oldest = *oldest;
             let entry = self.entries.get(&oldest);
-            let is_live = entry.is_some_and(|entry| entry.is_live(now_ms));
-            if is_live && self.bytes + bytes + ENTRY_BYTES <= MOST_BYTES {
+            let is_live = entry.is_some_and(|entry| entry.life.holds(now_ms));
+            if is_live && self.bytes + bytes <= MOST_BYTES {
                 break;
             }
             self.forget(&oldest);
@@ -200,19 +205,13 @@ mod tests {
     }
 
     fn keep(recent: &mut Recent<&'static str>, number: u16, answer: &'static str, bytes: usize) {
-        recent.keep(
-            NOW_MS,
-            NOW_MS,
-            REPLAYS_FOR_MS,
-            &asked(number),
-            answer,
-            bytes,
-        );
+        let life = Life::new(NOW_MS, REPLAYS_FOR_MS);
+        recent.keep(NOW_MS, life, &asked(number), answer, bytes);
     }
 
     fn with(for_ms: u64) -> Recent<&'static str> {
         let mut recent = Recent::default();
-        recent.keep(NOW_MS, NOW_MS, for_ms, &asked(1), "paid", 4);
+        recent.keep(NOW_MS, Life::new(NOW_MS, for_ms), &asked(1), "paid", 4);
         recent
     }
 
@@ -256,8 +255,9 @@ mod tests {
         let mut recent = with(REPLAYS_FOR_MS);
         let late_ms = NOW_MS + REPLAYS_FOR_MS - 1;
         let bytes = recent.bytes;
-        recent.keep(late_ms, late_ms - 300, 300, &asked(1), "late", 7);
-        recent.keep(late_ms, late_ms - 300, 300, &asked(2), "late", 7);
+        let life = Life::new(late_ms - 300, 300);
+        recent.keep(late_ms, life, &asked(1), "late", 7);
+        recent.keep(late_ms, life, &asked(2), "late", 7);
         assert_eq!(*recent.answer(late_ms, &asked(1)).unwrap(), "paid");
         assert_eq!((recent.bytes, recent.order.len()), (bytes, 1));
     }

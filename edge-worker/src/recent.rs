@@ -7,7 +7,8 @@ use std::cell::RefCell;
 
 use js_sys::ArrayBuffer;
 use oncegate_core::identity::Identity;
-use oncegate_core::recent::{Question, Recent};
+use oncegate_core::outcome::Status;
+use oncegate_core::recent::{Life, Question, Recent};
 use worker::Result;
 
 use crate::answer::{self, REMEMBER};
@@ -35,7 +36,7 @@ impl Kept {
 
 /// What the shard would replay, if this was just answered.
 pub(crate) fn answer(asked: &Question) -> Result<Option<Response>> {
-    let kept = RECENT.with_borrow_mut(|recent| recent.answer(now_ms(), asked));
+    let kept = RECENT.with_borrow(|recent| recent.answer(now_ms(), asked));
     kept.map(|kept| kept.answer()).transpose()
 }
 
@@ -46,9 +47,12 @@ pub(crate) fn note(asked: &Question) -> bool {
 
 /// Gives on what was answered, without its mark.
 pub(crate) fn unmarked(asked: &Question, response: Response) -> Result<Response> {
-    // What the shard says now counts, and not what is remembered.
-    RECENT.with_borrow_mut(|recent| recent.withdraw(asked));
-    if response.marks().remember.is_none() {
+    let marks = response.marks();
+    // If the shard has something else to say by now, that counts.
+    if marks.state.as_deref() != Some(Status::Replayed.as_str()) {
+        RECENT.with_borrow_mut(|recent| recent.withdraw(asked));
+    }
+    if marks.remember.is_none() {
         return Ok(response);
     }
     let mut fields = response.fields()?;
@@ -69,7 +73,8 @@ pub(crate) async fn remember(
 ) -> Result<Response> {
     let mark = response.marks().remember.as_deref();
     let mark = mark.and_then(answer::read_mark);
-    let Some((for_ms, names)) = mark.filter(|(for_ms, _)| now_ms() < asked_ms + for_ms) else {
+    let mark = mark.map(|(for_ms, names)| (Life::new(asked_ms, for_ms), names));
+    let Some((life, names)) = mark.filter(|(life, _)| life.holds(now_ms())) else {
         return unmarked(asked, response);
     };
     let (status, mut fields) = (response.status_code(), response.fields()?);
@@ -85,7 +90,7 @@ pub(crate) async fn remember(
         fields,
         body,
     };
-    RECENT.with_borrow_mut(|recent| recent.keep(now_ms(), asked_ms, for_ms, asked, kept, size));
+    RECENT.with_borrow_mut(|recent| recent.keep(now_ms(), life, asked, kept, size));
     Ok(given)
 }
 
