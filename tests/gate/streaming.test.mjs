@@ -111,6 +111,16 @@ test("p6 an answer that breaks off leaves the operation unknown", async () => {
 const chunk = (text) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const chunked = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
 
+for (const length of [5, 10, 20]) {
+  test(`p6 ten bytes in chunks are ten bytes, though the answer announces ${length} beside them`, async () => {
+    const both = chunked.replace("text/plain", `text/event-stream\r\nContent-Length: ${length}`);
+    origin.handle = (request) => answerRaw(request, `${both}${chunk("hello")}${chunk("world")}${chunk("")}`);
+    const first = await send();
+    assert.deepEqual([first.status, first.says, first.whole, first.bytes.toString()], [200, "executed", true, "helloworld"]);
+    assert.equal((await look()).state, "executed");
+  });
+}
+
 test("a small chunked answer that is closed without its last chunk is not whole", async () => {
   origin.handle = (request) => answerRaw(request, `${chunked}${chunk("cut")}`);
   const cut = await send();

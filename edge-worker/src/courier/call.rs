@@ -101,8 +101,7 @@ async fn receive(response: Response, keep: Keep) -> Result<Received> {
 /// Reads an answer that may be stored. One of unknown length is read until it is too large: most are
 /// not, and an answer that cannot be given again is of little use to who has lost it.
 async fn read(response: Response, fields: &Fields, keep: &Keep) -> Result<Body> {
-    let length = fields.get("content-length");
-    let length = length.and_then(|length| length.parse::<u64>().ok());
+    let length = announced_length(fields);
     let is_endless = keep.stream || is_event_stream(fields);
     match (response.inner().body(), length) {
         (None, _) => Ok(Body::Whole(ArrayBuffer::new(0))),
@@ -120,6 +119,14 @@ async fn read(response: Response, fields: &Fields, keep: &Keep) -> Result<Body> 
             })
         }
     }
+}
+
+/// How long an answer says that it is. One in chunks is as long as they are, whatever length it announces beside
+/// them: passed on under that length, it would be cut to it, or never be whole.
+fn announced_length(fields: &Fields) -> Option<u64> {
+    let is_chunked = fields.get("transfer-encoding").is_some();
+    let length = fields.get("content-length").filter(|_| !is_chunked);
+    length.and_then(|length| length.parse().ok())
 }
 
 /// Events are of use while they happen, and have no end to wait for.
