@@ -49,13 +49,7 @@ pub(crate) async fn open(
     operation: &str,
     sealed: &ArrayBuffer,
 ) -> Result<Uint8Array> {
-    let secrets = config.sealing_secrets.as_ref();
-    let secret = secrets.and_then(|secrets| secrets.named(name));
-    let secret = secret.ok_or_else(|| {
-        Error::from(format!(
-            "SEALING_SECRETS: none is named '{name}', which sealed {operation}; put it back"
-        ))
-    })?;
+    let secret = secret(config, name, operation)?;
     let whole = Uint8Array::new(sealed);
     let iv = whole.subarray(0, IV_LENGTH);
     let sealed = whole.subarray(IV_LENGTH, whole.length());
@@ -72,6 +66,25 @@ pub(crate) async fn open(
         ))
     })?;
     Ok(Uint8Array::new(&opened))
+}
+
+/// The secret of this name.
+fn secret<'c>(config: &'c Config, name: &str, operation: &str) -> Result<&'c SealingSecret> {
+    let secrets = config.sealing_secrets.as_ref();
+    let secret = secrets.and_then(|secrets| secrets.named(name));
+    secret.ok_or_else(|| {
+        Error::from(format!(
+            "SEALING_SECRETS: none is named '{name}', which sealed {operation}; put it back"
+        ))
+    })
+}
+
+/// Whether the secret is still there under which a request lies in its row: without it, it cannot be sent.
+pub(crate) fn can_open_request(fields: &Fields, operation: &str, config: &Config) -> Result<()> {
+    match fields.get(SEALED) {
+        Some(name) => secret(config, name, operation).map(|_| ()),
+        None => Ok(()),
+    }
 }
 
 /// A request on its way to a row, under what names its secret in the header.

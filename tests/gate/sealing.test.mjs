@@ -101,6 +101,28 @@ test("a sealed request is finished by the gate itself", async () => {
   origin.clear();
 });
 
+test("a request whose secret is gone is not sent, and no attempt is opened for it; with its secret it is finished", async () => {
+  let last = 0;
+  origin.handle = (request) => {
+    last = Number(request.headers["oncegate-attempt"]);
+    request.socket.destroy();
+  };
+  assert.equal((await send("/sealed", randomUUID())).says, "unknown");
+  await restart(`new=${SECOND}`);
+  const log = () => readFile(join(stack.folder, "gate.log"), "utf8");
+  await until(log, (text) => /none is named 'old'.*"event":"not_settled"/.test(text), 60_000);
+  const sent = last;
+  origin.handle = (request, response) => {
+    last = Number(request.headers["oncegate-attempt"]);
+    answer(response);
+  };
+  await restart(`new=${SECOND}, old=${FIRST}`);
+  await until(() => last, (number) => number !== sent, 60_000);
+  assert.equal(last, sent + 1);
+  await restart(`old=${FIRST}`);
+  origin.clear();
+});
+
 test("sealed answers outlive a rotation, and without their secret they are 503 and never garbage", async () => {
   origin.handle = (_, response) => answer(response);
   const [before, between] = [randomUUID(), randomUUID()];

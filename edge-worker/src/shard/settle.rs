@@ -20,6 +20,7 @@ use crate::config::NO_ORIGIN;
 use crate::desk::message::{Heard, Report, ToDesk, Troubled};
 use crate::errand;
 use crate::log;
+use crate::sealing;
 
 /// How many operations one run sees to.
 const MOST_AT_ONCE: u64 = 40;
@@ -222,6 +223,8 @@ impl Inner {
         };
         let request = Sendable::read(stored)?;
         if step == Step::Redispatch && request.is_whole() {
+            // An attempt that could not be sent would be one that may be under way, for a person too.
+            sealing::can_open_request(&request.fields(), &operation.reference(), &config)?;
             let Some((record, attempt)) = record.redispatch(now_ms) else {
                 return Ok(());
             };
