@@ -57,6 +57,11 @@ test("keys are fetched when they are needed, and nobody is believed without them
   const failing = await until(() => pay(first), () => publisher.seen.length === 2);
   assert.equal(failing.status, 503);
 
+  // No key that could be used is no word about those that there are.
+  publish();
+  const empty = await until(() => pay(first), () => publisher.seen.length === 1);
+  assert.equal(empty.status, 503);
+
   publish(first);
   let answer = without;
   for (let round = 0; round < 100 && answer.status === 503; round += 1) {

@@ -106,8 +106,14 @@ async fn ask(url: &str) -> Result<JwkSet, String> {
     let request = request.map_err(|error| error.to_string())?;
     let answer = Fetch::Request(request).send().await;
     let mut answer: Response = answer.map_err(|error| error.to_string())?;
-    match answer.status_code() {
-        200 => answer.json().await.map_err(|error| error.to_string()),
-        status => Err(format!("status {status}")),
+    let status = answer.status_code();
+    if status != 200 {
+        return Err(format!("status {status}"));
     }
+    let keys: JwkSet = answer.json().await.map_err(|error| error.to_string())?;
+    // What makes nobody believed is an issuer in trouble, and no word about the keys that it had.
+    let reason = "none of its keys is one for RS256, ES256 or EdDSA";
+    keys.is_usable()
+        .then_some(keys)
+        .ok_or_else(|| reason.to_owned())
 }
