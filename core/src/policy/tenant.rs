@@ -132,12 +132,17 @@ impl Attribute {
     /// [`ValueFault`] says why it is none. A comma in a header field may stand between the client's
     /// value and the infrastructure's: runtimes join repeated lines with one.
     pub fn check<'v>(&self, value: &'v str) -> Result<&'v str, ValueFault> {
-        let value = value.trim_matches([' ', '\t']);
+        let trimmed = value.trim_matches([' ', '\t']);
+        let value = match self {
+            // White space around a field's value is not part of it. To its issuer, `ada` and `ada ` are two.
+            Self::Header(_) => trimmed,
+            Self::Claim(_) => value,
+        };
         let is_wrong = |character: char| match self {
             Self::Claim(_) => character.is_control(),
             Self::Header(_) => !matches!(character, ' '..='~') || character == ',',
         };
-        if value.is_empty() {
+        if trimmed.is_empty() {
             Err(ValueFault::Empty)
         } else if value.len() > LONGEST_VALUE {
             Err(ValueFault::TooLong)
@@ -199,5 +204,7 @@ mod tests {
         let claim = Attribute::Claim(ClaimName::parse("tenant").unwrap());
         assert_eq!(claim.check("Müller, Söhne"), Ok("Müller, Söhne"));
         assert_eq!(claim.check("a\nb"), Err(ValueFault::Characters));
+        assert_eq!(claim.check("ada "), Ok("ada "), "another one than \"ada\"");
+        assert_eq!(claim.check(" "), Err(ValueFault::Empty));
     }
 }
