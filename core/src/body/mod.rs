@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`json`] | JSON, as events |
 //! | `alike` | names that some reader takes for another one |
+//! | `charset` | the character encoding that a body names |
 //! | [`mod@pointer`] | one value of a JSON body, as a key |
 //! | [`canonical`] | a JSON body, as a digest of what it says |
 //! | [`form`] | one field of an URL-encoded form, as a key |
@@ -15,6 +16,7 @@
 
 mod alike;
 pub mod canonical;
+pub(crate) mod charset;
 #[cfg(test)]
 mod dice;
 pub mod form;

@@ -4,6 +4,7 @@
 //! protected as a POST may be read as a DELETE that is. Names are compared as the most lenient of them
 //! reads them: in any case, with `-`, `.`, ` ` and `[` taken for `_`.
 
+use crate::body::charset;
 use crate::body::json::{Event, JsonError, Reader};
 use crate::body::multipart::{self, Boundary};
 
@@ -33,8 +34,12 @@ pub fn may_override(content_type: &str) -> bool {
 }
 
 /// Whether a body has a field that overrides the method. A body that cannot be read as what it says it
-/// is may be read by somebody, so there the name alone is enough.
+/// is may be read by somebody, so there the name alone is enough; a form that is not UTF-8 may have any name.
 pub fn body_overrides(content_type: &str, body: &[u8]) -> bool {
+    let has_fields = is_form(content_type) || is_multipart(content_type);
+    if has_fields && charset::is_other(content_type.as_bytes()) {
+        return true;
+    }
     if is_form(content_type) {
         return has_field(body);
     }
@@ -171,6 +176,13 @@ mod tests {
             assert!(body_overrides(form, fields.as_bytes()), "{fields}");
             assert!(!body_overrides("text/plain", fields.as_bytes()));
         }
+        for coded in [
+            "application/x-www-form-urlencoded; charset=utf-16",
+            "multipart/form-data; boundary=x; charset=ibm037",
+        ] {
+            assert!(body_overrides(coded, b"a=1"), "whatever it says there");
+        }
+        assert!(!body_overrides("text/plain; charset=utf-16", b"a=1"));
         let joined = "application/x-www-form-urlencoded, text/plain";
         assert!(body_overrides(joined, b"_method=PUT"), "as PHP reads it");
         for fields in [

@@ -16,7 +16,7 @@ use super::path::Pattern;
 use super::route::Route;
 use crate::body::multipart::{self, Boundary};
 use crate::body::pointer::{Pointer, only_key_value};
-use crate::body::{KeySourceError, KeyText, agreed, form};
+use crate::body::{KeySourceError, KeyText, agreed, charset, form};
 use crate::header::IDEMPOTENCY_KEY;
 use crate::key::{Key, KeyError, KeyKind};
 use crate::webhook::Webhook;
@@ -79,6 +79,8 @@ pub enum KeyFault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a shell must handle every case")]
 pub enum MissingKey {
+    /// The key is in what some servers read in the character encoding that the body names, and that is not UTF-8.
+    Charset,
     /// The key is in JSON, and the body says that it is a form.
     Form,
     /// The header field is missing.
@@ -223,6 +225,11 @@ impl Route {
 
     fn generated(&self, asked: &Asked<'_>) -> Result<KeyText, MissingKey> {
         let in_query = |name| form::field(asked.query.as_bytes(), name);
+        // Some servers read the query, too, in the encoding that the body names.
+        let is_in_path = matches!(self.key, KeySource::Path(_));
+        if !is_in_path && charset::is_other(asked.content_type.as_bytes()) {
+            return Err(MissingKey::Charset);
+        }
         Ok(match &self.key {
             KeySource::Form(name) => {
                 let field = asked.field(name).ok_or(MissingKey::NoForm)?;
@@ -307,6 +314,9 @@ impl fmt::Display for KeyFault {
             }
             Self::Invalid(error) => error.fmt(f),
             Self::Missing(MissingKey::Header) => f.write_str("there is no Idempotency-Key header"),
+            Self::Missing(MissingKey::Charset) => f.write_str(
+                "by its Content-Type the body is not UTF-8, and its charset may give the key another value; send it with charset=utf-8, or without any",
+            ),
             Self::Missing(MissingKey::Form) => {
                 f.write_str("the key is in a JSON body, and by its Content-Type the body is a form")
             }

@@ -240,6 +240,41 @@ fn k2_json_that_is_sent_as_a_form_has_no_key() {
 }
 
 #[test]
+fn k2_what_is_not_utf_8_by_its_content_type_has_no_generated_key() {
+    let urlencoded = "application/x-www-form-urlencoded";
+    for (from, of_type, body) in [
+        (KeyFrom::Form("no".into()), urlencoded, &b"no=7"[..]),
+        (KeyFrom::Query("no".into()), urlencoded, b"a=1"),
+        (
+            KeyFrom::Json("/no".into()),
+            "application/json",
+            b"{\"no\":7}",
+        ),
+        (KeyFrom::Path("no".into()), "text/plain", b"no=8"),
+    ] {
+        let is_in_path = matches!(from, KeyFrom::Path(_));
+        for (charset, is_read) in [
+            ("", true),
+            ("; charset=UTF-8", true),
+            ("; charset=utf-16", is_in_path),
+            ("; charset=utf-8; charset=ibm037", is_in_path),
+        ] {
+            let asked = Asked {
+                path: "/pay/7",
+                query: "no=7",
+                content_type: &[of_type, charset].concat(),
+                body,
+                ..NOTHING
+            };
+            match key_of(from.clone(), "/pay/:no", asked) {
+                Ok(key) => assert!(is_read && key == "7", "{of_type}{charset}"),
+                Err(error) => assert!(!is_read && error.contains("not UTF-8"), "{error}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn k2_a_key_in_the_header_is_the_clients() {
     let policy = policy(&[orders()]);
     let route = policy.route(None).unwrap();
