@@ -58,9 +58,7 @@ fn find(body: &[u8], wanted: &[u8]) -> Result<Option<Vec<u8>>, Reason> {
         next += pair.len() + 1;
         let name = name_of(pair);
         let is_wanted = !pair.is_empty() && decode(name, start, b' ')? == wanted;
-        if pair
-            .split(|byte| *byte == b';')
-            .any(|piece| is_alike(piece, wanted))
+        if has_name(pair, |name| alike::is_field(name, wanted))
             && (!is_wanted || pair.contains(&b';'))
         {
             return Err(Reason::Alike(start + 1));
@@ -75,12 +73,12 @@ fn find(body: &[u8], wanted: &[u8]) -> Result<Option<Vec<u8>>, Reason> {
     Ok(found)
 }
 
-/// Whether some server takes a piece between `&` or `;` for the field `wanted`.
-fn is_alike(piece: &[u8], wanted: &[u8]) -> bool {
-    let name = name_of(piece);
-    let is_empty = piece.is_empty();
-    let name = decode(name, 0, b' ').unwrap_or_else(|_| name.to_vec());
-    !is_empty && alike::is_field(&name, wanted)
+/// Whether some server finds a field of such a name in a form or query, also one that takes `;` for `&` or leaves
+/// a `%` without two digits as it is.
+pub(crate) fn has_name(fields: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> bool {
+    let pieces = fields.split(|byte| matches!(byte, b'&' | b';'));
+    let mut names = pieces.filter(|piece| !piece.is_empty()).map(name_of);
+    names.any(|name| is_wanted(&decode_leniently(name)))
 }
 
 /// What is in front of the `=`, or all of it.
@@ -106,6 +104,20 @@ fn decode(encoded: &[u8], start: usize, plus: u8) -> Result<Vec<u8>, Reason> {
         });
     }
     Ok(decoded)
+}
+
+fn decode_leniently(encoded: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::new();
+    let mut rest = encoded;
+    while let [byte, behind @ ..] = rest {
+        let escaped = octet(behind).filter(|_| *byte == b'%');
+        rest = escaped.map_or(behind, |_| &behind[2..]);
+        decoded.push(escaped.unwrap_or(match byte {
+            b'+' => b' ',
+            byte => *byte,
+        }));
+    }
+    decoded
 }
 
 /// The byte that two hexadecimal digits say.
@@ -188,14 +200,47 @@ mod tests {
             ("order+id=1;a", 1),
             ("order+id=1&a=2;%20order+id=3", 12),
             ("ORDER+ID=1", 1),
+            ("order+id=1&[order+id]=2", 12),
+            ("order+id=1&%5Border+id=2", 12),
+            ("order+id=1&order+id.x=2", 12),
         ] {
             let message = "'order id' is ambiguous: another spelling of its name is read as the same by some servers (byte ";
             refuses(body, &alloc::format!("{message}{at})"));
         }
         takes(
-            "order+id=1%3Ba&order+ids=2&a=b;c&orderid=3&[order+id]=4",
+            "order+id=1%3Ba&order+ids=2&a=b;c&orderid=3&[order+ids]=4&a[order+id]=5",
             "1;a",
         );
+    }
+
+    #[test]
+    fn k2_a_field_in_brackets_is_itself_under_every_spelling() {
+        let key =
+            |body: &str, name| field(body.as_bytes(), name).map(|key| key.as_str().to_string());
+        let body = "order[id]=1&order[no]=2&order_id=3&a.b=4&a.c=5&a-b=6&[]=7";
+        for (name, value) in [
+            ("order[id]", "1"),
+            ("order[no]", "2"),
+            ("order_id", "3"),
+            ("a.b", "4"),
+            ("a-b", "6"),
+        ] {
+            assert_eq!(key(body, name).as_deref(), Ok(value), "{name}");
+        }
+        for other in [
+            "[order][id]",
+            "order.id",
+            "ORDER[id]",
+            "order[id][]",
+            "order[][id]",
+            "order[id]x",
+            "[[order][id",
+        ] {
+            let body = alloc::format!("order[id]=1&{other}=2");
+            let error = key(&body, "order[id]").unwrap_err().to_string();
+            assert!(error.contains("is ambiguous"), "{other}");
+        }
+        assert!(key("a.b=1&a_b=2", "a.b").is_err() && key("a.b=1&a[b]=2", "a.b").is_err());
     }
 
     #[test]

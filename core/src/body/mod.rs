@@ -14,7 +14,7 @@
 //! | [`form`] | one field of an URL-encoded form, as a key |
 //! | [`multipart`] | a multipart form: its digest, and one field as a key |
 
-mod alike;
+pub(crate) mod alike;
 pub mod canonical;
 pub(crate) mod charset;
 #[cfg(test)]

@@ -2,11 +2,13 @@
 //!
 //! Frameworks look for them in header fields, in the query and in the body, so a request that is not
 //! protected as a POST may be read as a DELETE that is. Names are compared as the most lenient of them
-//! reads them: in any case, with `-`, `.`, ` ` and `[` taken for `_`.
+//! reads them, with `-` taken for `_` besides.
 
-use crate::body::charset;
+use alloc::vec::Vec;
+
 use crate::body::json::{Event, JsonError, Reader};
 use crate::body::multipart::{self, Boundary};
+use crate::body::{alike, charset, form};
 
 use super::content_type::{is_form, is_json, is_multipart};
 
@@ -53,45 +55,7 @@ pub fn body_overrides(content_type: &str, body: &[u8]) -> bool {
 }
 
 fn has_field(fields: &[u8]) -> bool {
-    fields
-        .split(|byte| matches!(byte, b'&' | b';'))
-        .any(|field| {
-            let name = field.split(|byte| *byte == b'=').next().unwrap_or_default();
-            is_encoded_name(name)
-        })
-}
-
-/// Decodes as little as a comparison needs: a name is no longer than the longest one that counts.
-fn is_encoded_name(encoded: &[u8]) -> bool {
-    let mut name = [0; 32];
-    let mut length = 0;
-    let mut rest = encoded;
-    while let [byte, behind @ ..] = rest {
-        let (decoded, behind) = match (byte, behind) {
-            (b'+', _) => (b' ', behind),
-            (b'%', [high, low, behind @ ..]) => match octet(*high, *low) {
-                Some(decoded) => (decoded, behind),
-                None => (*byte, &rest[1..]),
-            },
-            _ => (*byte, behind),
-        };
-        rest = behind;
-        // White space in front of a name is not part of it.
-        if length == 0 && decoded == b' ' {
-            continue;
-        }
-        let Some(place) = name.get_mut(length) else {
-            return false;
-        };
-        *place = decoded;
-        length += 1;
-    }
-    is_name(&name[..length])
-}
-
-fn octet(high: u8, low: u8) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
+    form::has_name(fields, is_name)
 }
 
 /// Whether the top level of a JSON body has such a member.
@@ -118,15 +82,9 @@ fn has_member(body: &[u8]) -> Result<bool, JsonError> {
 }
 
 fn is_name(name: &[u8]) -> bool {
-    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-    let read = |byte: u8| match byte {
-        b'-' | b'.' | b' ' | b'[' => b'_',
-        byte => byte.to_ascii_lowercase(),
-    };
-    NAMES.iter().any(|known| {
-        let same = |(one, two): (&u8, &u8)| read(*one) == *two;
-        known.len() == name.len() && name.iter().zip(*known).all(same)
-    })
+    let read = |byte: &u8| if *byte == b'-' { b'_' } else { *byte };
+    let name: Vec<u8> = name.iter().map(read).collect();
+    NAMES.iter().any(|known| alike::is_field(&name, known))
 }
 
 fn mentions_name(body: &[u8]) -> bool {
@@ -166,6 +124,9 @@ mod tests {
             "+_method=PUT",
             ".method=PUT",
             "[method=PUT",
+            "[_method]=PUT",
+            "a=1&%5B%5B%5B%5B%5B%5B%5B%5B%5B%5B%5B%5B%5B%5B%5B%5B%5B%5B%5B_method]=PUT",
+            "_method[]=PUT",
             "a;_method=PUT",
             "_method%00x=PUT",
             "X-HTTP-Method-Override=PUT",
@@ -193,6 +154,9 @@ mod tests {
             "_metho%",
             "%5=1",
             "pay_method=card",
+            "pay[method]=card",
+            "pay.method=card",
+            "[method]=card",
         ] {
             assert!(!query_overrides(fields), "{fields}");
         }
@@ -208,6 +172,7 @@ mod tests {
             )
         };
         assert!(body_overrides(multipart, part("_method").as_bytes()));
+        assert!(body_overrides(multipart, part("[_method]").as_bytes()));
         assert!(!body_overrides(multipart, part("method").as_bytes()));
         // Whoever can read such a body finds the field.
         assert!(body_overrides(multipart, b"\n--x; name=_method"));
