@@ -113,11 +113,15 @@ pub fn field(body: &[u8], boundary: &Boundary, name: &str) -> Result<KeyText, Ke
 }
 
 fn value_of(parts: &[Part<'_>], name: &str) -> Result<KeyText, Reason> {
-    let is_alike = |part: &&Part<'_>| alike::is_field(part.name, name.as_bytes());
-    let mut named = parts.iter().filter(is_alike);
+    let wanted = name.as_bytes();
+    let mut named = parts
+        .iter()
+        .filter(|part| alike::is_field(part.name, wanted));
+    if let Some(other) = named.clone().find(|part| part.name != wanted) {
+        return Err(Reason::Alike(other.position));
+    }
     let part = named.next().ok_or(Reason::Missing)?;
     match named.next() {
-        _ if part.name != name.as_bytes() => Err(Reason::Alike(part.position)),
         Some(second) => Err(Reason::DuplicateField(second.position)),
         None if part.filename.is_some() => Err(Reason::File),
         None => KeyText::from_utf8(part.bytes),

@@ -1,3 +1,4 @@
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -318,6 +319,27 @@ fn k2_a_field_of_a_form_without_one_value_is_no_key() {
         field(&latin, &b(), "order").unwrap_err().to_string(),
         "'order' is not valid UTF-8"
     );
+}
+
+#[test]
+fn k2_a_part_that_some_server_reads_as_another_is_no_key() {
+    let part =
+        |name: &str| format!("--B\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n1\r\n");
+    for (names, at) in [
+        (["no", "NO"], 59),
+        (["no", "no[]"], 59),
+        (["no", "[no]"], 59),
+        (["[no]", "no"], 6),
+    ] {
+        let body = names.map(part).concat() + "--B--";
+        let message =
+            "'no' is ambiguous: another spelling of its name is read as the same by some servers";
+        refuses_field(&body, "no", &format!("{message} (byte {at})"));
+    }
+    let twice = part("no").repeat(2) + "--B--";
+    refuses_field(&twice, "no", "'no' occurs twice; send it once (byte 59)");
+    let others = ["no", "a[no]", "nos"].map(part).concat() + "--B--";
+    assert_eq!(field(others.as_bytes(), &b(), "no").unwrap().as_str(), "1");
 }
 
 #[test]
