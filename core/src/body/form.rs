@@ -18,7 +18,27 @@ pub type Field = (Vec<u8>, Vec<u8>);
 /// [`KeySourceError`] if the field is missing, empty, not UTF-8 or there twice, or if its value or
 /// any name has a `%` without two hexadecimal digits.
 pub fn field(body: &[u8], name: &str) -> Result<KeyText, KeySourceError> {
-    find(body, name.as_bytes())
+    value_of(body, name, Undecoded::Refused)
+}
+
+/// The same where the key is not taken from this place: a name that does not decode is the name of another field.
+///
+/// # Errors
+///
+/// As [`field`], of this field only.
+pub(crate) fn beside(body: &[u8], name: &str) -> Result<KeyText, KeySourceError> {
+    value_of(body, name, Undecoded::Another)
+}
+
+/// What is done with a name that has a `%` without two hexadecimal digits.
+#[derive(Clone, Copy)]
+enum Undecoded {
+    Another,
+    Refused,
+}
+
+fn value_of(body: &[u8], name: &str, undecoded: Undecoded) -> Result<KeyText, KeySourceError> {
+    find(body, name.as_bytes(), undecoded)
         .and_then(|value| KeyText::from_utf8(&value.ok_or(Reason::Missing)?))
         .map_err(|reason| KeySourceError::new(name, reason))
 }
@@ -50,14 +70,18 @@ pub fn fields(body: &[u8]) -> Result<Vec<Field>, KeySourceError> {
     fields.map_err(|reason| KeySourceError::new("form", reason))
 }
 
-fn find(body: &[u8], wanted: &[u8]) -> Result<Option<Vec<u8>>, Reason> {
+fn find(body: &[u8], wanted: &[u8], undecoded: Undecoded) -> Result<Option<Vec<u8>>, Reason> {
     let mut found = None;
     let mut next = 0;
     for pair in body.split(|byte| *byte == b'&') {
         let start = next;
         next += pair.len() + 1;
         let name = name_of(pair);
-        let is_wanted = !pair.is_empty() && decode(name, start, b' ')? == wanted;
+        let decoded = match (decode(name, start, b' '), undecoded) {
+            (Err(fault), Undecoded::Refused) => return Err(fault),
+            (decoded, _) => decoded.ok(),
+        };
+        let is_wanted = !pair.is_empty() && decoded.as_deref() == Some(wanted);
         if has_name(pair, |name| alike::is_field(name, wanted))
             && (!is_wanted || pair.contains(&b';'))
         {

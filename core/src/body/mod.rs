@@ -113,7 +113,7 @@ impl KeySourceError {
 ///
 /// # Errors
 ///
-/// [`KeySourceError`] if they differ, or if the other one can be read in two ways.
+/// [`KeySourceError`] if they differ, or what is wrong in the other one.
 pub(crate) fn agreed(
     name: &str,
     key: KeyText,
@@ -122,8 +122,9 @@ pub(crate) fn agreed(
     match elsewhere {
         None => Ok(key),
         Some(Ok(other)) if other == key => Ok(key),
+        Some(Ok(_)) => Err(KeySourceError::new(name, Reason::Elsewhere)),
         Some(Err(error)) if error.reason == Reason::Missing => Ok(key),
-        _ => Err(KeySourceError::new(name, Reason::Elsewhere)),
+        Some(Err(error)) => Err(error),
     }
 }
 

@@ -224,7 +224,7 @@ impl Route {
     }
 
     fn generated(&self, asked: &Asked<'_>) -> Result<KeyText, MissingKey> {
-        let in_query = |name| form::field(asked.query.as_bytes(), name);
+        let query = asked.query.as_bytes();
         // Some servers read the query, too, in the encoding that the body names.
         let is_in_path = matches!(self.key, KeySource::Path(_));
         if !is_in_path && charset::is_other(asked.content_type.as_bytes()) {
@@ -232,8 +232,8 @@ impl Route {
         }
         Ok(match &self.key {
             KeySource::Form(name) => {
-                let field = asked.field(name).ok_or(MissingKey::NoForm)?;
-                agreed(name, field?, Some(in_query(name)))?
+                let field = asked.field(name, form::field).ok_or(MissingKey::NoForm)?;
+                agreed(name, field?, Some(form::beside(query, name)))?
             }
             KeySource::Event | KeySource::Header { .. } => return Err(MissingKey::Header),
             KeySource::Json(_) if asked.has_form() => return Err(MissingKey::Form),
@@ -242,20 +242,25 @@ impl Route {
                 let segment = self.pattern.capture(asked.path, name);
                 form::segment(segment.unwrap_or_default(), name)?
             }
-            KeySource::Query(name) => agreed(name, in_query(name)?, asked.field(name))?,
+            KeySource::Query(name) => {
+                let other = asked.field(name, form::beside);
+                agreed(name, form::field(query, name)?, other)?
+            }
         })
     }
 }
 
+type ReadField = fn(&[u8], &str) -> Result<KeyText, KeySourceError>;
+
 impl Asked<'_> {
-    /// The key in this field of the body; `None` if it is no form.
-    fn field(&self, name: &str) -> Option<Result<KeyText, KeySourceError>> {
+    /// The key in this field of the body, which `read` finds in an URL-encoded one; `None` if it is no form.
+    fn field(&self, name: &str, read: ReadField) -> Option<Result<KeyText, KeySourceError>> {
         match Boundary::parse(self.content_type) {
             Ok(boundary) => Some(multipart::field(self.body, &boundary, name)),
             Err(fault) if is_multipart(self.content_type) => {
                 Some(Err(KeySourceError::of_boundary(name, fault)))
             }
-            Err(_) => is_form(self.content_type).then(|| form::field(self.body, name)),
+            Err(_) => is_form(self.content_type).then(|| read(self.body, name)),
         }
     }
 

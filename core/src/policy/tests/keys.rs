@@ -194,27 +194,42 @@ fn k2_query_and_form_say_the_same_of_a_key_or_one_of_them_nothing() {
             "{no}"
         );
     }
-    for (from, no, content_type, body) in [
-        (query(), "no=1", form, &b"no=2"[..]),
+    let differ = "query and form do not say the same";
+    for (from, no, content_type, body, reason) in [
+        (query(), "no=1", form, &b"no=2"[..], differ),
         (
             query(),
             "no=1",
-            "application/x-www-form-urlencoded, text/plain",
+            "application/x-www-form-urlencoded, a/b",
             b"no=2",
+            differ,
         ),
-        (query(), "no=1", form, b"no=1&no=2"),
-        (query(), "no=1", multipart, part),
-        (query(), "no=1", "multipart/form-data, boundary=x", part),
-        (field(), "no=1", form, b"no=2"),
-        (field(), "No=2", form, b"no=2"),
-        (field(), "no=1", multipart, part),
+        (query(), "no=1", multipart, part, differ),
+        (field(), "no=1", form, b"no=2", differ),
+        (field(), "no=1", multipart, part, differ),
+        (query(), "no=1", form, b"no=1&no=1", "'no' occurs twice"),
+        (query(), "no=1", form, b"no=%", "two hexadecimal digits"),
+        (query(), "no=1", form, b"[no]=1&a%=2", "another spelling"),
+        (
+            query(),
+            "no=1",
+            "multipart/form-data, boundary=x",
+            part,
+            "Content-Type is not multipart/form-data",
+        ),
+        (query(), "no=1", multipart, b"--y", "'no' cannot be read"),
+        (field(), "No=2", form, b"no=2", "another spelling"),
+        (field(), "no=", form, b"no=2", "'no' is empty"),
     ] {
         let error = ask(from, no, content_type, body).unwrap_err();
-        assert!(
-            error.contains("query and form do not say the same"),
-            "{error}"
-        );
+        assert!(error.contains(reason), "{error}");
     }
+    // A name that does not decode is another one: neither key is in doubt.
+    assert_eq!(
+        ask(query(), "no=2", form, b"100%=1&no=2").as_deref(),
+        Ok("2")
+    );
+    assert_eq!(ask(field(), "a%zz=1", form, b"no=2").as_deref(), Ok("2"));
 }
 
 #[test]
