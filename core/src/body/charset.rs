@@ -28,8 +28,12 @@ fn says_utf8(behind: &[u8]) -> bool {
     let bare = value
         .strip_prefix(b"\"")
         .and_then(|value| value.strip_suffix(b"\""));
-    let value = bare.unwrap_or(value);
-    value.eq_ignore_ascii_case(b"utf-8") || value.eq_ignore_ascii_case(b"us-ascii")
+    is_utf8(bare.unwrap_or(value))
+}
+
+/// Whether this is the name of UTF-8, or of what it contains.
+pub(super) fn is_utf8(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"utf-8") || name.eq_ignore_ascii_case(b"us-ascii")
 }
 
 #[cfg(test)]

@@ -79,6 +79,7 @@ enum Reason {
     Array,
     Bool,
     Boundary(BoundaryError),
+    Charset,
     DuplicateField(usize),
     DuplicateName(usize),
     Empty,
@@ -140,6 +141,10 @@ impl fmt::Display for KeySourceError {
             Reason::Array => write!(f, "'{place}' is an array; {WANTED}"),
             Reason::Boundary(fault) => write!(f, "'{place}' cannot be read: {fault}"),
             Reason::Bool => write!(f, "'{place}' is true or false; {WANTED}"),
+            Reason::Charset => write!(
+                f,
+                "'{place}' is not UTF-8 by the charset that the form names for it; send it as UTF-8"
+            ),
             Reason::DuplicateField(at) => {
                 write!(f, "'{place}' occurs twice; send it once (byte {at})")
             }

@@ -26,7 +26,7 @@ pub use self::boundary::{Boundary, BoundaryError};
 pub use self::error::MultipartError;
 use self::error::MultipartErrorKind;
 use self::header::Headers;
-use super::{KeySourceError, KeyText, Reason, alike};
+use super::{KeySourceError, KeyText, Reason, alike, charset};
 
 /// A part of a form. Names are as written between their quotes: browsers write a quote as `%22`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct Part<'a> {
     pub filename: Option<&'a [u8]>,
     /// Type and subtype of its `Content-Type`, in lower case.
     pub content_type: Option<String>,
+    /// Whether its `Content-Type` names another charset than UTF-8, in which some servers read it.
+    pub has_other_charset: bool,
     /// Its content.
     pub bytes: &'a [u8],
     /// The place of its first header line in the body, counted from 1.
@@ -124,8 +126,14 @@ fn value_of(parts: &[Part<'_>], name: &str) -> Result<KeyText, Reason> {
     match named.next() {
         Some(second) => Err(Reason::DuplicateField(second.position)),
         None if part.filename.is_some() => Err(Reason::File),
+        None if part.has_other_charset || parts.iter().any(names_charset) => Err(Reason::Charset),
         None => KeyText::from_utf8(part.bytes),
     }
+}
+
+/// Whether a part says that the others are not UTF-8 (RFC 7578, section 4.6).
+fn names_charset(part: &Part<'_>) -> bool {
+    alike::is_field(part.name, b"_charset_") && !charset::is_utf8(part.bytes)
 }
 
 fn part(part: &[u8], start: usize) -> Result<Part<'_>, MultipartError> {
@@ -152,6 +160,7 @@ fn part(part: &[u8], start: usize) -> Result<Part<'_>, MultipartError> {
         name,
         filename: headers.filename,
         content_type: headers.content_type,
+        has_other_charset: headers.has_other_charset,
         bytes: &part[at..],
         position: start + 1,
     })

@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use super::error::MultipartErrorKind;
+use crate::body::charset;
 
 /// What the header lines of a part say so far.
 #[derive(Default)]
@@ -10,6 +11,7 @@ pub(super) struct Headers<'a> {
     pub(super) name: Option<&'a [u8]>,
     pub(super) filename: Option<&'a [u8]>,
     pub(super) content_type: Option<String>,
+    pub(super) has_other_charset: bool,
     disposed: bool,
     encoded: bool,
 }
@@ -22,6 +24,7 @@ impl<'a> Headers<'a> {
         if is("content-disposition") {
             self.dispose(value)
         } else if is("content-type") {
+            self.has_other_charset = charset::is_other(value);
             set(&mut self.content_type, media_type(value)?)
         } else if is("content-transfer-encoding") {
             self.encode(value)

@@ -53,6 +53,7 @@ fn parts_are_read_in_order() {
         name: b"order",
         filename: None,
         content_type: None,
+        has_other_charset: false,
         bytes: b"A-42",
         position: 6,
     };
@@ -60,6 +61,7 @@ fn parts_are_read_in_order() {
         name: b"file",
         filename: Some(b"a b.txt"),
         content_type: Some("text/plain".into()),
+        has_other_charset: false,
         bytes: b"one\r\n--\r\n-B\r\n",
         position: 65,
     };
@@ -340,6 +342,28 @@ fn k2_a_part_that_some_server_reads_as_another_is_no_key() {
     refuses_field(&twice, "no", "'no' occurs twice; send it once (byte 59)");
     let others = ["no", "a[no]", "nos"].map(part).concat() + "--B--";
     assert_eq!(field(others.as_bytes(), &b(), "no").unwrap().as_str(), "1");
+}
+
+#[test]
+fn k2_a_part_or_form_in_another_charset_is_no_key() {
+    let part = |name: &str, charset: &str| {
+        format!(
+            "--B\r\nContent-Type: text/plain{charset}\r\nContent-Disposition: form-data; name={name}\r\n\r\nutf-16\r\n"
+        )
+    };
+    let form = |parts: [String; 2]| parts.concat() + "--B--";
+    let plain = form([part("no", "; charset=UTF-8"), part("a", "; charset=utf-16")]);
+    assert_eq!(
+        field(plain.as_bytes(), &b(), "no").unwrap().as_str(),
+        "utf-16"
+    );
+    let message = "'no' is not UTF-8 by the charset that the form names for it; send it as UTF-8";
+    let coded = form([part("no", "; charset=utf-16"), part("a", "")]);
+    refuses_field(&coded, "no", message);
+    let named = form([part("no", ""), part("_charset_", "")]);
+    refuses_field(&named, "no", message);
+    let utf8 = named.replacen("utf-16\r\n--B--", "utf-8\r\n--B--", 1);
+    assert!(field(utf8.as_bytes(), &b(), "no").is_ok());
 }
 
 #[test]
