@@ -1,5 +1,7 @@
 //! Which header fields pass, in which direction (rules K6 and P5).
 
+use std::borrow::Cow;
+
 use oncegate_core::forwarded::{forwarded_for, is_traceparent, new_traceparent};
 use oncegate_core::header::{IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED, IDEMPOTENCY_STATUS, REPLAYED};
 use worker::Result;
@@ -103,7 +105,7 @@ fn without(received: &Fields, dropped: impl Fn(&str) -> bool) -> Fields {
     let named = connection_options(received);
     let passes = |name: &str| {
         let read_as = read_as(name);
-        let is_dropped = HOP_BY_HOP.contains(&read_as.as_str())
+        let is_dropped = HOP_BY_HOP.contains(&&*read_as)
             || read_as.starts_with("oncegate-")
             || (read_as != name && is_ours(&read_as))
             || named.iter().any(|named| named == name)
@@ -127,12 +129,12 @@ fn second_spellings(received: &Fields) -> impl Iterator<Item = &str> {
 
 /// A name as origins read it that get header fields as variables: those have letters, digits and `_`, which
 /// stands for whatever else is in a name.
-fn read_as(name: &str) -> String {
-    let as_read = |character: char| match character.is_ascii_alphanumeric() {
-        true => character,
-        false => '-',
-    };
-    name.chars().map(as_read).collect()
+fn read_as(name: &str) -> Cow<'_, str> {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || character == '-';
+    match name.chars().all(is_plain) {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(name.replace(|character| !is_plain(character), "-")),
+    }
 }
 
 /// Fields that the gate writes itself, so that another spelling of them must not pass.
