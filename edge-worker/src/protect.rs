@@ -5,7 +5,7 @@
 use js_sys::ArrayBuffer;
 use oncegate_core::fingerprint::{Fingerprint, Parts};
 use oncegate_core::key::{Key, KeyKind};
-use oncegate_core::policy::overrides::{body_overrides, may_override};
+use oncegate_core::policy::overrides::{body_overrides, is_in_other_charset, may_override};
 use oncegate_core::policy::{Asked, Route};
 use oncegate_core::problem::{Code, Problem};
 use oncegate_core::recent::{self, Question};
@@ -210,12 +210,15 @@ async fn whole_body(arrived: &Arrived, route: &Route) -> Result<ArrayBuffer, Ref
     })
 }
 
-/// Refuses a body that asks an origin to read another method. One that is coded cannot be read here, and
-/// may be by the origin.
+/// Refuses a body that asks an origin to read another method. One that is coded, or not UTF-8, cannot be read
+/// here, and may be by the origin.
 fn refuse_override(arrived: &Arrived, content_type: &str, body: &[u8]) -> Result<(), Refusal> {
     let is_coded = !matches!(arrived.header("content-encoding"), "" | "identity");
     let reason = match is_coded {
         true => "a field in a coded body could stand for another method",
+        false if is_in_other_charset(content_type) => {
+            "by its charset the form is not UTF-8, and a field in it could stand for another method; send it as UTF-8"
+        }
         false if body_overrides(content_type, body) => "a field stands for another method",
         false => return Ok(()),
     };

@@ -113,6 +113,7 @@ test("k5 a method override on a protected path is refused, in header fields, que
     ["/pay?_method=DELETE", {}],
     ["/pay?a=1&%5fmethod=DELETE", {}],
     ["/pay", { headers: form, body: "a=1&_method=DELETE" }],
+    ["/pay", { headers: { "content-type": `${form["content-type"]}; charset=utf-16` }, body: "a=1" }, /send it as UTF-8/],
     ["/pay", { headers: { "content-type": part }, body: multipart("_method") }],
     ["/pay", { headers: { ...form, "content-encoding": "gzip" }, body: "whatever" }],
     // Not protected as a POST, and a framework could read a DELETE.
@@ -122,9 +123,10 @@ test("k5 a method override on a protected path is refused, in header fields, que
     ["/pay/1?_method=DELETE", {}],
     ["/pay/1", { headers: { "x-method-override": "DELETE" } }],
   ];
-  for (const [path, init] of tricks) {
-    const { status, code } = await ask(path, { ...init, headers: { "idempotency-key": key, ...init.headers } });
+  for (const [path, init, says = /./] of tricks) {
+    const { status, code, detail } = await ask(path, { ...init, headers: { "idempotency-key": key, ...init.headers } });
     assert.deepEqual([status, code], [400, "path_not_canonical"], JSON.stringify([path, init]));
+    assert.match(detail, says);
   }
   assert.equal(origin.seen.length, 0);
 });

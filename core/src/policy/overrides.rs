@@ -35,11 +35,16 @@ pub fn may_override(content_type: &str) -> bool {
     is_form(content_type) || is_multipart(content_type) || is_json(content_type)
 }
 
+/// Whether a body is a form that some server may read as anything but UTF-8.
+pub fn is_in_other_charset(content_type: &str) -> bool {
+    let is_form = is_form(content_type) || is_multipart(content_type);
+    is_form && charset::is_other(content_type.as_bytes())
+}
+
 /// Whether a body has a field that overrides the method. A body that cannot be read as what it says it
 /// is may be read by somebody, so there the name alone is enough; a form that is not UTF-8 may have any name.
 pub fn body_overrides(content_type: &str, body: &[u8]) -> bool {
-    let has_fields = is_form(content_type) || is_multipart(content_type);
-    if has_fields && charset::is_other(content_type.as_bytes()) {
+    if is_in_other_charset(content_type) {
         return true;
     }
     if is_form(content_type) {
