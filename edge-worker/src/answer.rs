@@ -21,8 +21,8 @@ pub(crate) const REPLAYED: &str = "replayed";
 pub(crate) const WAITED: &str = "waited";
 
 /// To a gate, on an answer that it may remember (decision 12): for how long, in milliseconds. On the answer of an attempt,
-/// the names of the header fields with which it is replayed follow, as a gate that gives again what it is told must not
-/// give all of them: the name of the mark is another one than in gates that did.
+/// which has more header fields than its replay, the names of the replay's follow. Earlier gates do not know this mark: they
+/// would give all of the fields again.
 pub(crate) const REMEMBER: &str = "oncegate-remember";
 
 /// What [`Mark::put`] says of an operation, whatever has become of it.
